@@ -1,0 +1,103 @@
+// Exact sums of two numbers, 16-bit floats, complex numbers: what accumulators are made of.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "core/macros.h"
+
+namespace reduce_ops {
+
+template <class To, class From>
+RO_HD To bit_cast(From from) {
+  static_assert(sizeof(To) == sizeof(From), "bit_cast needs equal sizes");
+  To to;
+  memcpy(&to, &from, sizeof(To));
+  return to;
+}
+
+struct Float16 {
+  uint16_t bits;
+};
+struct BFloat16 {
+  uint16_t bits;
+};
+
+// An unevaluated sum hi + lo. Accumulating with two_sum keeps the rounding error of every
+// addition in lo, which doubles the working precision.
+struct DoublePair {
+  double hi;
+  double lo;
+};
+
+template <class T>
+struct Complex {
+  T re;
+  T im;
+};
+
+// s + error == a + b exactly (Knuth, The Art of Computer Programming 2, 4.2.2, theorem B).
+RO_HD double two_sum(double a, double b, double& error) {
+#if defined(__CUDA_ARCH__)
+  const double s = __dadd_rn(a, b);
+  const double t = __dsub_rn(s, a);
+  error = __dadd_rn(__dsub_rn(a, __dsub_rn(s, t)), __dsub_rn(b, t));
+#else
+  const double s = a + b;
+  const double t = s - a;
+  error = (a - (s - t)) + (b - t);
+#endif
+  return s;
+}
+
+RO_HD float to_float(BFloat16 x) { return bit_cast<float>(uint32_t(x.bits) << 16); }
+
+RO_HD float to_float(Float16 x) {
+#if defined(__CUDA_ARCH__)
+  float f;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(x.bits));
+  return f;
+#else
+  const uint32_t sign = uint32_t(x.bits & 0x8000u) << 16;
+  const uint32_t exponent = (x.bits >> 10) & 31u;
+  const uint32_t mantissa = x.bits & 1023u;
+  if (exponent == 0) {
+    const float magnitude = float(mantissa) * 0x1p-24f;
+    return sign ? -magnitude : magnitude;
+  }
+  const uint32_t wide = exponent == 31 ? 255 : exponent + 112;
+  return bit_cast<float>(sign | (wide << 23) | (mantissa << 13));
+#endif
+}
+
+// Rounds to the nearest number of a 16-bit format, ties to even; one rounding from double.
+template <int kExponentBits>
+RO_HD uint16_t round_to_16_bits(double x) {
+  constexpr int kMantissaBits = 15 - kExponentBits;
+  constexpr int kBias = (1 << (kExponentBits - 1)) - 1;
+  const uint64_t bits = bit_cast<uint64_t>(x);
+  const uint16_t sign = uint16_t((bits >> 48) & 0x8000u);
+  const int exponent = int((bits >> 52) & 2047) - 1023;
+  const uint64_t fraction = bits & ((uint64_t(1) << 52) - 1);
+  constexpr uint16_t kInf = uint16_t(((1 << kExponentBits) - 1) << kMantissaBits);
+  if (exponent == 1024 && fraction) return uint16_t(sign | kInf | (1 << (kMantissaBits - 1)));
+  if (exponent > kBias) return sign | kInf;
+  const int below_normal = exponent < 1 - kBias ? 1 - kBias - exponent : 0;
+  const int shift = 52 - kMantissaBits + below_normal;
+  if (shift > 54) return sign;
+  const uint64_t full = fraction | (uint64_t(1) << 52);
+  uint64_t kept = full >> shift;
+  const uint64_t rest = full & ((uint64_t(1) << shift) - 1);
+  const uint64_t half = uint64_t(1) << (shift - 1);
+  kept += rest > half || (rest == half && (kept & 1));
+  // A carry out of the mantissa moves on to the next exponent, up to infinity.
+  if (!below_normal) kept += uint64_t(exponent + kBias - 1) << kMantissaBits;
+  return uint16_t(sign | kept);
+}
+
+RO_HD Float16 to_float16(double x) { return {round_to_16_bits<5>(x)}; }
+RO_HD BFloat16 to_bfloat16(double x) { return {round_to_16_bits<8>(x)}; }
+
+RO_HD bool is_finite(double x) { return ((bit_cast<uint64_t>(x) >> 52) & 2047) != 2047; }
+
+}  // namespace reduce_ops
