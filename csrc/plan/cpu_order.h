@@ -1,0 +1,52 @@
+// The canonical order of the CPU engines: plan/order.h's scheme with constants that fit a core. No
+// constant depends on the instruction set, so AVX2, AVX-512 and plain x86-64 give the same bits.
+//
+// An element is seen as its real components (a complex number as two neighbouring numbers), of the
+// type that the kernel reads: the input's own, or the one it was cast to (cpu_element_size).
+//
+// Rows. A segment is kCpuSegmentBytes of elements: half of a 32 KiB L1 cache, long enough to hide
+// merging the lanes. In a segment, component c belongs to virtual lane c % L; a lane accumulates in
+// order, then lanes merge by halving: lane i with i + L/2, then L/4, down to one a component.
+// L is 32 (16 for float64, whose accumulator is a pair): 4 vectors of AVX-512, 8 of AVX2, enough
+// independent additions to hide their latency and few enough for 16 registers.
+//
+// Columns. A segment is kCpuSegmentRows elements of the column. Element r belongs to virtual lane
+// r % kCpuColumnLanes; lanes accumulate and merge as above. The lanes make a narrow contiguous
+// matrix of w columns look like one of 8 w, which fills vectors; 16 rows a lane make the lanes cost
+// little where columns are wide.
+//
+// Segments merge as the aligned binary tree of plan/order.h.
+#pragma once
+
+#include "core/sum_families.h"
+#include "plan/order.h"
+#include "plan/problem.h"
+
+namespace reduce_ops {
+
+constexpr int kCpuSegmentBytes = 16384;
+constexpr int kCpuSegmentRows = 128;
+constexpr int kCpuColumnLanes = 8;
+
+template <class T>
+constexpr int cpu_size(Direct<T>) {
+  return sizeof(T);
+}
+constexpr int cpu_size(AnyInteger elements) { return size_of(elements.type); }
+template <class V>
+constexpr int cpu_size(Cast<V>) {
+  return sizeof(V);
+}
+
+// Bytes of one element as the CPU kernels read it.
+inline int cpu_element_size(const Problem& p) {
+  return visit_sum_family(p.in, p.cast, [](auto elements, auto) { return cpu_size(elements); });
+}
+
+// Elements of a segment.
+inline int64_t cpu_segment_length(const Problem& p) {
+  return is_rows(p) ? kCpuSegmentBytes / cpu_element_size(p) : kCpuSegmentRows;
+}
+inline int64_t cpu_segments(const Problem& p) { return ceil_div(p.length, cpu_segment_length(p)); }
+
+}  // namespace reduce_ops

@@ -1,0 +1,184 @@
+#include <algorithm>
+
+#include "plan/order.h"
+#include "plan/plan.h"
+#include "plan/thresholds.h"
+
+namespace reduce_ops {
+
+namespace {
+
+constexpr int kBlockThreads = 256;
+constexpr int kMaxColumnSegments = 8;
+
+int64_t power_of_two_below(int64_t n) {
+  const int64_t above = power_of_two_above(n);
+  return above > n ? above / 2 : above;
+}
+
+int64_t row_chunks(const Problem& p) { return ceil_div(p.length * size_of(p.in), kChunkBytes); }
+int64_t row_segments(const Problem& p) { return ceil_div(row_chunks(p), kSegmentChunks); }
+int64_t column_segments(const Problem& p) { return ceil_div(p.length, kSegmentRows); }
+int64_t columns_of(const Problem& p) { return p.kept.count ? p.kept.axis[0].size : 1; }
+
+Plan plan_rows(const Problem& p, const DeviceTraits& device) {
+  const int64_t chunks = row_chunks(p);
+  const int64_t processors = device.multiprocessors;
+  Plan plan;
+  if (chunks <= kOneBatchChunks ||
+      (chunks <= kSegmentChunks && p.outputs >= kWarpRowsPerProcessor * processors)) {
+    plan.engine = Engine::kWarpRow;
+    plan.threads = int(std::min<int64_t>(32, power_of_two_above(chunks)));
+    return plan;
+  }
+  const int64_t segments = row_segments(p);
+  if (segments <= kFewSegments || p.outputs >= kRowsPerProcessor * processors) {
+    plan.engine = Engine::kBlockRow;
+    return plan;
+  }
+  plan.engine = Engine::kSplitRow;
+  const int64_t group = p.outputs * segments / (kSplitBlocksPerProcessor * processors);
+  plan.segments = int(power_of_two_below(std::clamp<int64_t>(group, 1, 1 << 20)));
+  if (row_parts(p, plan) == 1) plan = {Engine::kBlockRow};
+  return plan;
+}
+
+Plan plan_columns(const Problem& p, const DeviceTraits& device) {
+  const int64_t columns = columns_of(p);
+  const int64_t segments = column_segments(p);
+  Plan plan;
+  plan.engine = Engine::kColumn;
+  plan.vector = widest_vector(p);
+  plan.across = 1;
+  // Neighbouring threads take whichever of column and row is closer in memory.
+  const bool strided_columns =
+      p.kept.count == 0 || p.kept.axis[0].in == 0 ||
+      (p.reduced.axis[0].in != 0 && p.reduced.axis[0].in < p.kept.axis[0].in);
+  if (!strided_columns)
+    plan.across = int(std::min<int64_t>(32, power_of_two_above(ceil_div(columns, plan.vector))));
+  const int64_t strips = ceil_div(columns, int64_t(plan.across) * plan.vector);
+  const int64_t units = p.outputs / columns * strips;
+  plan.down = int(std::min<int64_t>(kBlockThreads / plan.across, power_of_two_above(segments)));
+  const int64_t unit_blocks = ceil_div(units, kBlockThreads / (plan.across * plan.down));
+  const int64_t wanted = ceil_div(kColumnBlocksPerProcessor * device.multiprocessors, unit_blocks);
+  const int64_t per_thread = ceil_div(segments, plan.down);
+  plan.segments =
+      int(std::min<int64_t>(kMaxColumnSegments, power_of_two_above(ceil_div(per_thread, wanted))));
+  if (column_parts(p, plan) > 1) plan.engine = Engine::kSplitColumn;
+  return plan;
+}
+
+bool power_of_two(int n) { return n > 0 && (n & (n - 1)) == 0; }
+
+}  // namespace
+
+int widest_vector(const Problem& p) {
+  const bool wide_accumulator =
+      is_complex(p.cast) ||
+      (is_floating(p.cast) && p.cast != p.in &&
+       !(p.cast == DType::kFloat32 && size_of(p.in) == 2 && is_floating(p.in)));
+  if (wide_accumulator || p.kept.count == 0 || p.kept.axis[0].in != 1) return 1;
+  if (is_integral(p.cast) && (!is_integral(p.in) || (p.cast == DType::kBool && p.in != p.cast)))
+    return 1;
+  const int size = size_of(p.in);
+  const int vector = std::min(4, 16 / size);
+  if (p.alignment % (vector * size) || p.kept.axis[0].size % vector) return 1;
+  for (int a = 1; a < p.kept.count; ++a) {
+    if (p.kept.axis[a].in % vector) return 1;
+  }
+  for (int a = 0; a < p.reduced.count; ++a) {
+    if (p.reduced.axis[a].in % vector) return 1;
+  }
+  return vector;
+}
+
+int64_t row_parts(const Problem& p, const Plan& plan) {
+  return plan.engine == Engine::kSplitRow ? ceil_div(row_segments(p), plan.segments) : 1;
+}
+
+int64_t column_parts(const Problem& p, const Plan& plan) {
+  return ceil_div(column_segments(p), int64_t(plan.down) * plan.segments);
+}
+
+Plan make_plan(const Problem& p, const DeviceTraits& device) {
+  if (p.outputs == 0 || p.length == 0) return {};
+  if (!p.cuda) return make_cpu_plan(p, device);
+  return is_rows(p) ? plan_rows(p, device) : plan_columns(p, device);
+}
+
+std::string check_plan(const Plan& plan, const Problem& p) {
+  constexpr int64_t kMaxBlocks = (int64_t(1) << 31) - 1;
+  const bool empty = p.outputs == 0 || p.length == 0;
+  if (empty != (plan.engine == Engine::kFill))
+    return empty ? "a problem with no elements takes fill()"
+                 : "fill() takes a problem with no elements only";
+  if (empty) return "";
+  const bool cpu = plan.engine == Engine::kCpuRow || plan.engine == Engine::kCpuColumn;
+  if (cpu == p.cuda) return p.cuda ? "the tensor is on a CUDA device" : "the tensor is on the CPU";
+  const bool rows = plan.engine == Engine::kWarpRow || plan.engine == Engine::kBlockRow ||
+                    plan.engine == Engine::kSplitRow || plan.engine == Engine::kCpuRow;
+  if (rows != is_rows(p))
+    return rows ? "the innermost reduced axis is not contiguous: this takes a column engine"
+                : "the innermost reduced axis is contiguous: this takes a row engine";
+  switch (plan.engine) {
+    case Engine::kWarpRow: {
+      if (!power_of_two(plan.threads) || plan.threads > 32)
+        return "threads must be a power of two from 1 to 32, got " + std::to_string(plan.threads);
+      const int64_t chunks = row_chunks(p);
+      if (chunks > plan.threads && plan.threads < 32)
+        return "a row of " + std::to_string(chunks) + " chunks of 16 bytes takes " +
+               std::to_string(std::min<int64_t>(32, power_of_two_above(chunks))) +
+               " threads or more, got " + std::to_string(plan.threads);
+      if (chunks > kSegmentChunks)
+        return "warp_row takes rows of up to 1024 chunks of 16 bytes, got " +
+               std::to_string(chunks);
+      if (ceil_div(p.outputs, kBlockThreads / plan.threads) > kMaxBlocks)
+        return "too many rows for one grid";
+      return "";
+    }
+    case Engine::kBlockRow:
+      return p.outputs > kMaxBlocks ? "too many rows for one grid" : "";
+    case Engine::kSplitRow:
+      if (!power_of_two(plan.segments))
+        return "segments must be a power of two, got " + std::to_string(plan.segments);
+      if (row_parts(p, plan) < 2)
+        return "a row of " + std::to_string(row_segments(p)) + " segments is not split by " +
+               std::to_string(plan.segments) + " a block";
+      return p.outputs * row_parts(p, plan) > kMaxBlocks ? "too many blocks for one grid" : "";
+    case Engine::kColumn:
+    case Engine::kSplitColumn: {
+      if (plan.vector != 1 && plan.vector != widest_vector(p))
+        return "vector must be 1 or " + std::to_string(widest_vector(p)) + ", got " +
+               std::to_string(plan.vector);
+      if (!power_of_two(plan.across) || !power_of_two(plan.down) ||
+          int64_t(plan.across) * plan.down > kBlockThreads)
+        return "across and down must be powers of two with a product of at most 256, got " +
+               std::to_string(plan.across) + " and " + std::to_string(plan.down);
+      if (!power_of_two(plan.segments) || plan.segments > kMaxColumnSegments)
+        return "segments must be a power of two from 1 to 8, got " + std::to_string(plan.segments);
+      const int64_t parts = column_parts(p, plan);
+      if ((parts > 1) != (plan.engine == Engine::kSplitColumn))
+        return "the plan makes " + std::to_string(parts) +
+               " parts of a column: column takes one part, split_column more";
+      const int64_t columns = columns_of(p);
+      const int64_t units =
+          p.outputs / columns * ceil_div(columns, int64_t(plan.across) * plan.vector);
+      const int64_t blocks = ceil_div(units, kBlockThreads / (plan.across * plan.down)) * parts;
+      return blocks > kMaxBlocks ? "too many blocks for one grid" : "";
+    }
+    default:
+      return check_cpu_plan(plan, p);
+  }
+}
+
+int64_t least_bytes(const Problem& p) {
+  int64_t distinct = p.length && p.outputs ? size_of(p.in) : 0;
+  for (const Axes* axes : {&p.kept, &p.reduced}) {
+    for (int a = 0; a < axes->count; ++a) {
+      if (axes->axis[a].in != 0) distinct *= axes->axis[a].size;
+    }
+  }
+  return distinct + p.outputs * size_of(p.out);
+}
+
+}  // namespace reduce_ops

@@ -1,0 +1,57 @@
+#include "plan/problem.h"
+
+#include <algorithm>
+
+namespace reduce_ops {
+
+namespace {
+
+bool append(Axes& axes, Axis* all, int count) {
+  // As unsigned numbers, 0 - 1 is the largest: stride 0 sorts outermost.
+  std::stable_sort(all, all + count, [](const Axis& a, const Axis& b) {
+    return uint64_t(a.in) - 1 < uint64_t(b.in) - 1;
+  });
+  for (int i = 0; i < count; ++i) {
+    if (axes.count > 0) {
+      Axis& last = axes.axis[axes.count - 1];
+      if (all[i].in == last.in * last.size && all[i].out == last.out * last.size) {
+        last.size *= all[i].size;
+        continue;
+      }
+    }
+    if (axes.count == kMaxAxes) return false;
+    axes.axis[axes.count++] = all[i];
+  }
+  return true;
+}
+
+}  // namespace
+
+bool make_problem(const TensorView& view, DType in, DType cast, DType out, bool cuda,
+                  uintptr_t address, Problem& problem) {
+  problem.in = in;
+  problem.cast = cast;
+  problem.out = out;
+  problem.cuda = cuda;
+  problem.alignment = 16;
+  while (address % problem.alignment) problem.alignment /= 2;
+  problem.outputs = 1;
+  problem.length = 1;
+  problem.kept.count = 0;
+  problem.reduced.count = 0;
+  Axis kept[kMaxDims], reduced[kMaxDims];
+  int kept_count = 0, reduced_count = 0;
+  // Last dim first: the usual order of strides, which leaves little to sort.
+  for (int d = view.dims - 1; d >= 0; --d) {
+    const int64_t size = view.sizes[d];
+    (view.reduced[d] ? problem.length : problem.outputs) *= size;
+    if (size == 1) continue;
+    if (view.reduced[d])
+      reduced[reduced_count++] = {size, view.in_strides[d], 0};
+    else
+      kept[kept_count++] = {size, view.in_strides[d], view.out_strides[d]};
+  }
+  return append(problem.kept, kept, kept_count) && append(problem.reduced, reduced, reduced_count);
+}
+
+}  // namespace reduce_ops
