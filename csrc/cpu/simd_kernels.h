@@ -1,0 +1,40 @@
+// The table of kernels of a translation unit.
+#pragma once
+
+#include "cpu/simd_columns.h"
+#include "cpu/simd_rows.h"
+
+namespace reduce_ops::cpu {
+namespace {
+
+uint64_t read_all(const char* data, int64_t bytes) {
+  constexpr int kVectors = 8;
+  constexpr int kBytes = int(sizeof(Ints));
+  Ints seen[kVectors];
+  static_for<kVectors>([&](auto v) RO_MEMBER { seen[v] = Ints{}; });
+  for (; bytes >= kVectors * kBytes; bytes -= kVectors * kBytes, data += kVectors * kBytes)
+    static_for<kVectors>([&](auto v)
+                             RO_MEMBER { seen[v] |= (Ints)load_full<kBytes>(data + v * kBytes); });
+  uint64_t all = 0;
+  for (; bytes > 0; --bytes, ++data) all |= uint8_t(*data);
+  static_for<kVectors>([&](auto v) RO_MEMBER {
+    for (int l = 0; l < kWidth; ++l) all |= seen[v][l];
+  });
+  return all;
+}
+
+template <class T>
+constexpr Kernels kernels_of() {
+  return {sum_rows<T>, sum_columns<T>, merge_columns<T>, sizeof(T),
+          std::is_same_v<T, double> ? 2 : 1};
+}
+
+// In the order of Kind.
+constexpr SimdTable kTable = {
+    {kernels_of<float>(), kernels_of<Float16>(), kernels_of<BFloat16>(), kernels_of<double>(),
+     kernels_of<int64_t>(), kernels_of<int32_t>(), kernels_of<uint32_t>(), kernels_of<int16_t>(),
+     kernels_of<uint16_t>(), kernels_of<int8_t>(), kernels_of<uint8_t>(), kernels_of<bool>()},
+    read_all};
+
+}  // namespace
+}  // namespace reduce_ops::cpu

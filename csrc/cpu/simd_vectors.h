@@ -1,0 +1,275 @@
+// Vectors of the width that the instruction set of this translation unit has: kWidth doubles or
+// int64. Loads decode every component type into them. Everything here is internal to the unit and
+// always inlined: a function shared between units could be merged by the linker with a copy that
+// uses instructions the CPU lacks.
+//
+// Included by simd_*.cpp only, after every other header and after the target pragma.
+#pragma once
+
+#define RO_INLINE static inline __attribute__((always_inline))
+#define RO_MEMBER __attribute__((always_inline))  // for members and lambdas
+
+namespace reduce_ops::cpu {
+namespace {
+
+// Doubles in a vector. Set by the unit: __AVX2__ and the like do not follow a target pragma, as g++
+// expands macros before it reads pragmas.
+constexpr int kWidth = RO_SIMD_WIDTH;
+
+// f(0), …, f(N - 1) with constant arguments: arrays that are indexed by them live in registers.
+template <int N, class F>
+RO_INLINE void static_for(F&& f) {
+  if constexpr (N > 0) {
+    static_for<N - 1>(f);
+    f(std::integral_constant<int, N - 1>{});
+  }
+}
+
+template <class T, int N>
+struct VectorOf {
+  typedef T type __attribute__((vector_size(sizeof(T) * N)));
+};
+template <class T>
+struct VectorOf<T, 1> {
+  using type = T;
+};
+template <class T, int N>
+using Vector = typename VectorOf<T, N>::type;
+using Doubles = Vector<double, kWidth>;
+using Ints = Vector<uint64_t, kWidth>;  // unsigned: overflow wraps
+
+// The two halves of a vector.
+template <class T>
+RO_INLINE Vector<T, 4> low(Vector<T, 8> v) {
+  return __builtin_shufflevector(v, v, 0, 1, 2, 3);
+}
+template <class T>
+RO_INLINE Vector<T, 4> high(Vector<T, 8> v) {
+  return __builtin_shufflevector(v, v, 4, 5, 6, 7);
+}
+template <class T>
+RO_INLINE Vector<T, 2> low(Vector<T, 4> v) {
+  return __builtin_shufflevector(v, v, 0, 1);
+}
+template <class T>
+RO_INLINE Vector<T, 2> high(Vector<T, 4> v) {
+  return __builtin_shufflevector(v, v, 2, 3);
+}
+template <class T>
+RO_INLINE T low(Vector<T, 2> v) {
+  return v[0];
+}
+template <class T>
+RO_INLINE T high(Vector<T, 2> v) {
+  return v[1];
+}
+
+// a + b and a - b through the multiplier: the same bits, on execution ports that plain additions
+// leave idle. Narrower vectors and integers take the plain way.
+template <class V>
+RO_INLINE V fused_add(V a, V b) {
+  return a + b;
+}
+template <class V>
+RO_INLINE V fused_sub(V a, V b) {
+  return a - b;
+}
+#if RO_SIMD_WIDTH == 8
+RO_INLINE __m512d one() {
+  __m512d one = {1, 1, 1, 1, 1, 1, 1, 1};
+  asm("" : "+v"(one));  // else the compiler turns the product back into an addition
+  return one;
+}
+RO_INLINE Doubles fused_add(Doubles a, Doubles b) { return _mm512_fmadd_pd(b, one(), a); }
+RO_INLINE Doubles fused_sub(Doubles a, Doubles b) { return _mm512_fnmadd_pd(b, one(), a); }
+#elif RO_SIMD_WIDTH == 4
+RO_INLINE __m256d one() {
+  __m256d one = {1, 1, 1, 1};
+  asm("" : "+x"(one));
+  return one;
+}
+RO_INLINE Doubles fused_add(Doubles a, Doubles b) { return _mm256_fmadd_pd(b, one(), a); }
+RO_INLINE Doubles fused_sub(Doubles a, Doubles b) { return _mm256_fnmadd_pd(b, one(), a); }
+#endif
+
+template <int kBytes>
+using Raw = Vector<char, kBytes>;
+
+template <int kBytes>
+RO_INLINE Raw<kBytes> load_full(const char* p) {
+  Raw<kBytes> raw;
+  memcpy(&raw, p, kBytes);
+  return raw;
+}
+
+// The first `bytes` < kBytes bytes, then zeros; reads nothing beyond them.
+template <int kBytes>
+RO_INLINE Raw<kBytes> load_part(const char* p, int bytes);
+
+#if RO_SIMD_WIDTH == 8
+template <>
+Raw<64> load_part<64>(const char* p, int bytes) {
+  return (Raw<64>)_mm512_maskz_loadu_epi8((uint64_t(1) << bytes) - 1, p);
+}
+template <>
+Raw<32> load_part<32>(const char* p, int bytes) {
+  return (Raw<32>)_mm256_maskz_loadu_epi8((1u << bytes) - 1, p);
+}
+template <>
+Raw<16> load_part<16>(const char* p, int bytes) {
+  return (Raw<16>)_mm_maskz_loadu_epi8((1u << bytes) - 1, p);
+}
+template <>
+Raw<8> load_part<8>(const char* p, int bytes) {
+  const __m128i raw = _mm_maskz_loadu_epi8((1u << bytes) - 1, p);
+  return load_full<8>(reinterpret_cast<const char*>(&raw));
+}
+#else
+RO_INLINE uint64_t up_to_8_bytes(const char* p, int bytes) {
+  uint64_t all = 0;
+  if (bytes & 8) {
+    memcpy(&all, p, 8);
+    return all;
+  }
+  uint32_t four = 0;
+  uint16_t two = 0;
+  if (bytes & 4) memcpy(&four, p, 4);
+  if (bytes & 2) memcpy(&two, p + (bytes & 4), 2);
+  if (bytes & 1) all = uint64_t(uint8_t(p[bytes - 1])) << (8 * (bytes - 1));
+  return all | four | uint64_t(two) << (8 * (bytes & 4));
+}
+template <int kBytes>
+RO_INLINE Raw<kBytes> load_part(const char* p, int bytes) {
+  if constexpr (kBytes <= 8) {
+    const uint64_t all = up_to_8_bytes(p, bytes);
+    return load_full<kBytes>(reinterpret_cast<const char*>(&all));
+  } else {
+    Vector<uint64_t, kBytes / 8> words = {};
+    _Pragma("GCC unroll 4") for (int i = 0; i < kBytes / 8; ++i) {
+      if (bytes > 8 * i) words[i] = up_to_8_bytes(p + 8 * i, bytes < 8 * i + 8 ? bytes - 8 * i : 8);
+    }
+    return (Raw<kBytes>)words;
+  }
+}
+#endif
+
+// kWidth small numbers to doubles or int64. The compiler's own vector conversions are split in two
+// or done one by one.
+#if RO_SIMD_WIDTH == 8
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // in avx512fintrin.h
+RO_INLINE Doubles to_doubles(Vector<float, 8> v) { return _mm512_cvtps_pd((__m256)v); }
+RO_INLINE Vector<uint32_t, 8> to_32_bits(Vector<uint16_t, 8> v) {
+  return (Vector<uint32_t, 8>)_mm256_cvtepu16_epi32((__m128i)v);
+}
+RO_INLINE Ints to_ints(Vector<int32_t, 8> v) { return (Ints)_mm512_cvtepi32_epi64((__m256i)v); }
+RO_INLINE Ints to_ints(Vector<uint32_t, 8> v) { return (Ints)_mm512_cvtepu32_epi64((__m256i)v); }
+RO_INLINE Ints to_ints(Vector<int16_t, 8> v) { return (Ints)_mm512_cvtepi16_epi64((__m128i)v); }
+RO_INLINE Ints to_ints(Vector<uint16_t, 8> v) { return (Ints)_mm512_cvtepu16_epi64((__m128i)v); }
+RO_INLINE __m128i in_128_bits(int64_t v) { return _mm_cvtsi64_si128(v); }
+RO_INLINE Ints to_ints(Vector<int8_t, 8> v) {
+  return (Ints)_mm512_cvtepi8_epi64(in_128_bits((int64_t)v));
+}
+RO_INLINE Ints to_ints(Vector<uint8_t, 8> v) {
+  return (Ints)_mm512_cvtepu8_epi64(in_128_bits((int64_t)v));
+}
+#elif RO_SIMD_WIDTH == 4
+RO_INLINE Doubles to_doubles(Vector<float, 4> v) { return _mm256_cvtps_pd((__m128)v); }
+RO_INLINE Ints to_ints(Vector<int32_t, 4> v) { return (Ints)_mm256_cvtepi32_epi64((__m128i)v); }
+RO_INLINE Ints to_ints(Vector<uint32_t, 4> v) { return (Ints)_mm256_cvtepu32_epi64((__m128i)v); }
+RO_INLINE __m128i in_128_bits(int64_t v) { return _mm_cvtsi64_si128(v); }
+RO_INLINE __m128i in_128_bits(int32_t v) { return _mm_cvtsi32_si128(v); }
+RO_INLINE Vector<uint32_t, 4> to_32_bits(Vector<uint16_t, 4> v) {
+  return (Vector<uint32_t, 4>)_mm_cvtepu16_epi32(in_128_bits((int64_t)v));
+}
+RO_INLINE Ints to_ints(Vector<int16_t, 4> v) {
+  return (Ints)_mm256_cvtepi16_epi64(in_128_bits((int64_t)v));
+}
+RO_INLINE Ints to_ints(Vector<uint16_t, 4> v) {
+  return (Ints)_mm256_cvtepu16_epi64(in_128_bits((int64_t)v));
+}
+RO_INLINE Ints to_ints(Vector<int8_t, 4> v) {
+  return (Ints)_mm256_cvtepi8_epi64(in_128_bits((int32_t)v));
+}
+RO_INLINE Ints to_ints(Vector<uint8_t, 4> v) {
+  return (Ints)_mm256_cvtepu8_epi64(in_128_bits((int32_t)v));
+}
+#else
+RO_INLINE Doubles to_doubles(Vector<float, 2> v) { return __builtin_convertvector(v, Doubles); }
+RO_INLINE Vector<uint32_t, 2> to_32_bits(Vector<uint16_t, 2> v) {
+  return __builtin_convertvector(v, Vector<uint32_t, 2>);
+}
+template <class V>
+RO_INLINE Ints to_ints(V v) {
+  return __builtin_convertvector(v, Ints);
+}
+#endif
+#if RO_SIMD_WIDTH != 2
+RO_INLINE Ints to_ints(Vector<int64_t, kWidth> v) { return (Ints)v; }
+#endif
+
+// Decoder<T>: kWidth components of T, kBytes bytes, become one vector.
+template <class T>
+struct Decoder {  // integers, wrapped to int64
+  using vector_t = Ints;
+  static constexpr int kBytes = kWidth * sizeof(T);
+  RO_INLINE Ints decode(Raw<kBytes> raw) { return to_ints((Vector<T, kWidth>)raw); }
+};
+
+template <>
+struct Decoder<bool> {
+  using vector_t = Ints;
+  static constexpr int kBytes = kWidth;
+  RO_INLINE Ints decode(Raw<kBytes> raw) { return to_ints(-((Vector<int8_t, kWidth>)raw != 0)); }
+};
+
+template <>
+struct Decoder<double> {
+  using vector_t = Doubles;
+  static constexpr int kBytes = kWidth * 8;
+  RO_INLINE Doubles decode(Raw<kBytes> raw) { return (Doubles)raw; }
+};
+
+template <>
+struct Decoder<float> {
+  using vector_t = Doubles;
+  static constexpr int kBytes = kWidth * 4;
+  RO_INLINE Doubles decode(Raw<kBytes> raw) { return to_doubles((Vector<float, kWidth>)raw); }
+};
+
+template <>
+struct Decoder<BFloat16> {
+  using vector_t = Doubles;
+  static constexpr int kBytes = kWidth * 2;
+  RO_INLINE Doubles decode(Raw<kBytes> raw) {
+    return to_doubles((Vector<float, kWidth>)(to_32_bits((Vector<uint16_t, kWidth>)raw) << 16));
+  }
+};
+
+template <>
+struct Decoder<Float16> {
+  using vector_t = Doubles;
+  static constexpr int kBytes = kWidth * 2;
+  RO_INLINE Doubles decode(Raw<kBytes> raw) {
+#if RO_SIMD_WIDTH == 8
+    return to_doubles((Vector<float, 8>)_mm256_cvtph_ps((__m128i)raw));
+#elif RO_SIMD_WIDTH == 4
+    return to_doubles((Vector<float, 4>)_mm_cvtph_ps(in_128_bits((int64_t)raw)));
+#else
+    const Vector<uint16_t, kWidth> bits = (Vector<uint16_t, kWidth>)raw;
+    return Doubles{to_float(Float16{bits[0]}), to_float(Float16{bits[1]})};
+#endif
+  }
+};
+
+template <class T>
+RO_INLINE typename Decoder<T>::vector_t load(const char* p) {
+  return Decoder<T>::decode(load_full<Decoder<T>::kBytes>(p));
+}
+// 0 < count < kWidth components, the others zero.
+template <class T>
+RO_INLINE typename Decoder<T>::vector_t load(const char* p, int count) {
+  return Decoder<T>::decode(load_part<Decoder<T>::kBytes>(p, count * int(sizeof(T))));
+}
+
+}  // namespace
+}  // namespace reduce_ops::cpu
