@@ -1,0 +1,191 @@
+// Rows: the reduction runs along contiguous memory. warp_row gives a row to a few threads of a
+// warp, block_row gives a row, or an aligned group of its segments, to a block.
+#pragma once
+
+#include "core/store.h"
+#include "cuda/parts/accumulate.cuh"
+#include "cuda/parts/combine.cuh"
+#include "cuda/parts/load.cuh"
+#include "plan/order.h"
+
+namespace reduce_ops::cuda {
+
+constexpr int kBlockThreads = 256;
+static_assert(kBlockThreads == kMaxLanes, "block_row has one thread a lane");
+
+enum class RowLoad : int {
+  kAligned,   // every row starts at a multiple of 16 bytes
+  kShifted,   // rows are contiguous, at any alignment
+  kPieces,    // several pieces a row, each whole aligned chunks
+  kGathered,  // several pieces a row, of any size and alignment
+};
+
+struct RowArgs {
+  const char* in;
+  void* out;
+  DType out_type;
+  RowLoad load;
+  int64_t rows;
+  int64_t length;
+  int64_t chunks;  // of 16 bytes, the last one possibly short
+  AxesMap kept;
+  AxesMap reduced;
+};
+
+// Reads the chunks of one row. kAligned is compiled on its own, the other layouts share code.
+template <bool kAligned>
+struct RowReader {
+  const char* row;
+
+  template <class Elements>
+  __device__ __forceinline__ Chunk load(const RowArgs& args, const Elements& elements,
+                                        int64_t chunk) const {
+    if constexpr (kAligned) {
+      return load_chunk(row + chunk * kChunkBytes);
+    } else {
+      const int size = elements.size();
+      const int per_chunk = kChunkBytes / size;
+      if (args.load == RowLoad::kShifted)
+        return load_unaligned_chunk(row + chunk * kChunkBytes, row + args.length * size);
+      if (args.load == RowLoad::kPieces)
+        return load_chunk(row + args.reduced.locate(chunk * per_chunk).in * size);
+      const int64_t rest = args.length - chunk * per_chunk;
+      return gather_chunk(row, args.reduced, size, chunk * per_chunk,
+                          int(rest < per_chunk ? rest : per_chunk));
+    }
+  }
+};
+
+template <class Elements, class Monoid>
+__device__ __forceinline__ void accumulate_chunk(typename Monoid::acc_t& acc,
+                                                 const Elements& elements, const Chunk& data,
+                                                 int64_t chunk, int64_t length) {
+  const int per_chunk = kChunkBytes / elements.size();
+  const int64_t first = chunk * per_chunk;
+  const int64_t rest = length - first;
+  accumulate<Elements, Monoid>(acc, elements, data, int(rest < per_chunk ? rest : per_chunk),
+                               first);
+}
+
+// 2^log_threads threads a row, kLanes virtual lanes a thread, kRows rows a thread.
+template <class Elements, class Monoid, bool kAligned, int kLanes, int kRows>
+__global__ void __launch_bounds__(kBlockThreads)
+    warp_row(const __grid_constant__ RowArgs args, Elements elements, int log_threads) {
+  using acc_t = typename Monoid::acc_t;
+  const int threads = 1 << log_threads;
+  const int lane = threadIdx.x % 32;
+  const int thread = lane & (threads - 1);
+  const int rows_at_once = 32 >> log_threads;
+  const int64_t warp = int64_t(blockIdx.x) * (kBlockThreads / 32) + threadIdx.x / 32;
+  const int64_t first_row = warp * rows_at_once * kRows + (lane >> log_threads);
+  if (warp * rows_at_once * kRows >= args.rows) return;
+
+  RowReader<kAligned> reader[kRows];
+  bool valid[kRows];
+  acc_t acc[kRows][kLanes];
+#pragma unroll
+  for (int r = 0; r < kRows; ++r) {
+    const int64_t row = first_row + r * rows_at_once;
+    valid[r] = row < args.rows;
+    reader[r].row = args.in + (valid[r] ? args.kept.locate(row).in * elements.size() : 0);
+#pragma unroll
+    for (int l = 0; l < kLanes; ++l) acc[r][l] = Monoid::identity();
+  }
+  for (int base = thread; base < args.chunks; base += threads * kLanes) {
+    Chunk data[kRows][kLanes];
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) {
+#pragma unroll
+      for (int l = 0; l < kLanes; ++l) {
+        const int chunk = base + l * threads;
+        if (valid[r] && chunk < args.chunks) data[r][l] = reader[r].load(args, elements, chunk);
+      }
+    }
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) {
+#pragma unroll
+      for (int l = 0; l < kLanes; ++l) {
+        const int chunk = base + l * threads;
+        if (valid[r] && chunk < args.chunks)
+          accumulate_chunk<Elements, Monoid>(acc[r][l], elements, data[r][l], chunk, args.length);
+      }
+    }
+  }
+#pragma unroll
+  for (int r = 0; r < kRows; ++r) acc[r][0] = halve<Monoid, kLanes>(acc[r]);
+  for (int h = threads / 2; h > 0; h /= 2) {
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) {
+      const acc_t other = shuffle_down(acc[r][0], h, threads);
+      acc[r][0] = Monoid::combine(acc[r][0], other);
+    }
+  }
+#pragma unroll
+  for (int r = 0; r < kRows; ++r) {
+    if (valid[r] && thread == 0)
+      store_as(args.out, args.kept.locate(first_row + r * rows_at_once).out, args.out_type,
+               Monoid::finalize(acc[r][0], args.length));
+  }
+}
+
+// A block computes `group` consecutive segments of a row. With one block a row it stores the
+// result, else the group's accumulator in partial[row * parts + part].
+template <class Elements, class Monoid, bool kAligned>
+__global__ void __launch_bounds__(kBlockThreads)
+    block_row(const __grid_constant__ RowArgs args, Elements elements, int64_t group,
+              uint32_t parts, typename Monoid::acc_t* partial) {
+  using acc_t = typename Monoid::acc_t;
+  constexpr int kSteps = kSegmentChunks / kBlockThreads;
+  // Raw storage: an accumulator may have no trivial constructor.
+  __shared__ alignas(16) char lane_storage[2][kBlockThreads * sizeof(acc_t)];
+  __shared__ alignas(16) char tree_storage[SharedTree<Monoid>::kLevels * sizeof(acc_t)];
+  acc_t* tree = reinterpret_cast<acc_t*>(tree_storage);
+  if (parts > 1) allow_next_kernel();
+
+  const int64_t row = blockIdx.x / parts;
+  const int64_t part = blockIdx.x % parts;
+  const Offsets at = args.kept.locate(row);
+  const RowReader<kAligned> reader = {args.in + at.in * elements.size()};
+  const int64_t first = part * group * kSegmentChunks;
+  const int64_t end = min(args.chunks, first + group * kSegmentChunks);
+
+  Chunk data[kSteps];
+  const auto load_segment = [&](int64_t base) {
+#pragma unroll
+    for (int s = 0; s < kSteps; ++s) {
+      const int64_t chunk = base + s * kBlockThreads + threadIdx.x;
+      if (chunk < end) data[s] = reader.load(args, elements, chunk);
+    }
+  };
+  load_segment(first);
+  int64_t done = 0;
+  for (int64_t base = first; base < end; base += kSegmentChunks, ++done) {
+    acc_t acc = Monoid::identity();
+#pragma unroll
+    for (int s = 0; s < kSteps; ++s) {
+      const int64_t chunk = base + s * kBlockThreads + threadIdx.x;
+      if (chunk < end)
+        accumulate_chunk<Elements, Monoid>(acc, elements, data[s], chunk, args.length);
+    }
+    load_segment(base + kSegmentChunks);  // in flight while the lanes merge
+    acc_t* lanes = reinterpret_cast<acc_t*>(lane_storage[done & 1]);
+    lanes[threadIdx.x] = acc;
+    __syncthreads();
+    if (threadIdx.x < 32) {
+      acc_t mine[kBlockThreads / 32];
+#pragma unroll
+      for (int w = 0; w < kBlockThreads / 32; ++w) mine[w] = lanes[w * 32 + threadIdx.x];
+      const acc_t segment = halve_threads<Monoid>(halve<Monoid>(mine), 32);
+      if (threadIdx.x == 0) SharedTree<Monoid>::push(tree, done, segment);
+    }
+  }
+  if (threadIdx.x == 0) {
+    const acc_t result = SharedTree<Monoid>::finish(tree, done);
+    if (parts > 1)
+      partial[blockIdx.x] = result;
+    else
+      store_as(args.out, at.out, args.out_type, Monoid::finalize(result, args.length));
+  }
+}
+
+}  // namespace reduce_ops::cuda

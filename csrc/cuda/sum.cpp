@@ -1,0 +1,30 @@
+#include "cuda/launch.h"
+#include "cuda/run.h"
+
+namespace reduce_ops::cuda {
+
+size_t workspace_bytes(const Problem& problem, const Plan& plan) {
+  int64_t parts = 1;
+  int64_t columns = 1;
+  if (plan.engine == Engine::kSplitRow) {
+    parts = row_parts(problem, plan);
+  } else if (plan.engine == Engine::kSplitColumn) {
+    parts = column_parts(problem, plan);
+    columns = problem.kept.count ? problem.kept.axis[0].size : 1;
+  }
+  int64_t all = 0;
+  for (; parts > 1; parts = combine_pass(columns, parts)) all += parts;
+  return visit_sum_family(problem.in, problem.cast, [&](auto, auto monoid) {
+    return size_t(all * problem.outputs) * sizeof(typename decltype(monoid)::acc_t);
+  });
+}
+
+cudaError_t run_sum(const Problem& problem, const Plan& plan, const void* in, void* out,
+                    void* workspace, cudaStream_t stream) {
+  return visit_sum_family(problem.in, problem.cast, [&](auto elements, auto monoid) {
+    return run<decltype(elements), decltype(monoid)>(problem, plan, elements, in, out, workspace,
+                                                     stream);
+  });
+}
+
+}  // namespace reduce_ops::cuda

@@ -1,0 +1,40 @@
+#include <algorithm>
+
+#include "cuda/launch.h"
+#include "cuda/parts/load.cuh"
+
+namespace reduce_ops::cuda {
+
+namespace {
+
+constexpr int kThreads = 256;
+constexpr int kLoads = 8;
+
+__global__ void __launch_bounds__(kThreads) read_only(const char* data, int64_t chunks, int* sink) {
+  const int64_t first = int64_t(blockIdx.x) * kThreads * kLoads + threadIdx.x;
+  Chunk chunk[kLoads] = {};
+#pragma unroll
+  for (int l = 0; l < kLoads; ++l) {
+    const int64_t c = first + l * kThreads;
+    if (c < chunks) chunk[l] = load_chunk(data + c * 16);
+  }
+  uint32_t all = 0;
+#pragma unroll
+  for (int l = 0; l < kLoads; ++l)
+    all ^= chunk[l].word[0] ^ chunk[l].word[1] ^ chunk[l].word[2] ^ chunk[l].word[3];
+  // sink is null: the branch keeps the loads and is never taken.
+  if (sink != nullptr && all == 0x9e3779b9u) *sink = 1;
+}
+
+}  // namespace
+
+cudaError_t read_yardstick(const void* data, int64_t bytes, cudaStream_t stream) {
+  const int64_t chunks = bytes / 16;
+  const int64_t blocks =
+      std::max<int64_t>(1, (chunks + kThreads * kLoads - 1) / (kThreads * kLoads));
+  read_only<<<unsigned(blocks), kThreads, 0, stream>>>(static_cast<const char*>(data), chunks,
+                                                       nullptr);
+  return cudaGetLastError();
+}
+
+}  // namespace reduce_ops::cuda
