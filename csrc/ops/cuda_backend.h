@@ -1,0 +1,20 @@
+// What ops/ needs of the CUDA side; cuda/backend.cpp has it, no_cuda.cpp stands in without CUDA.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include "plan/plan.h"
+
+namespace reduce_ops {
+
+struct Request;
+
+namespace cuda {
+
+int multiprocessors(const at::Tensor& tensor);
+// On the current stream of the input's device.
+void execute_sum(const Request& request, const Plan& plan);
+void read_yardstick(const at::Tensor& tensor);
+
+}  // namespace cuda
+}  // namespace reduce_ops

@@ -1,0 +1,197 @@
+#include "ops/frontend.h"
+
+#include <ATen/EmptyTensor.h>
+#include <ATen/MemoryOverlap.h>
+#include <ATen/Parallel.h>
+#include <ATen/ops/empty.h>
+
+#include "ops/cuda_backend.h"
+
+namespace reduce_ops {
+
+namespace {
+
+std::optional<DType> find_dtype(at::ScalarType type) {
+  switch (type) {
+    case at::kBool:
+      return DType::kBool;
+    case at::kByte:
+      return DType::kUInt8;
+    case at::kChar:
+      return DType::kInt8;
+    case at::kUInt16:
+      return DType::kUInt16;
+    case at::kShort:
+      return DType::kInt16;
+    case at::kUInt32:
+      return DType::kUInt32;
+    case at::kInt:
+      return DType::kInt32;
+    case at::kUInt64:
+      return DType::kUInt64;
+    case at::kLong:
+      return DType::kInt64;
+    case at::kHalf:
+      return DType::kFloat16;
+    case at::kBFloat16:
+      return DType::kBFloat16;
+    case at::kFloat:
+      return DType::kFloat32;
+    case at::kDouble:
+      return DType::kFloat64;
+    case at::kComplexFloat:
+      return DType::kComplex64;
+    case at::kComplexDouble:
+      return DType::kComplex128;
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+Dims wrap_dims(const char* op, at::OptionalIntArrayRef dim, int64_t ndim) {
+  TORCH_CHECK(ndim <= kMaxDims, op, ": input has ", ndim, " dims, expected at most ", kMaxDims);
+  Dims dims;
+  if (!dim.has_value() || dim->empty()) {
+    for (int64_t d = 0; d < ndim; ++d) dims[d] = true;
+    return dims;
+  }
+  const int64_t range = ndim == 0 ? 1 : ndim;  // a 0-d tensor takes dim 0 and -1
+  for (const int64_t d : *dim) {
+    TORCH_CHECK_INDEX(-range <= d && d < range, op, ": dim ", d,
+                      " is out of range for an input of ", ndim,
+                      " dims (expected to be in range of [", -range, ", ", range - 1, "])");
+    const int64_t wrapped = d < 0 ? d + range : d;
+    TORCH_CHECK(!dims[wrapped], op, ": dim ", wrapped,
+                " appears multiple times in the list of dims ", *dim);
+    dims[wrapped] = true;
+  }
+  if (ndim == 0) dims.reset();
+  return dims;
+}
+
+at::DimVector reduced_sizes(at::IntArrayRef sizes, const Dims& dims, bool keepdim) {
+  at::DimVector result;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (!dims[d])
+      result.push_back(sizes[d]);
+    else if (keepdim)
+      result.push_back(1);
+  }
+  return result;
+}
+
+at::ScalarType sum_dtype(const at::Tensor& self, std::optional<at::ScalarType> dtype,
+                         const at::Tensor* out) {
+  if (dtype.has_value()) return *dtype;
+  if (out) return out->scalar_type();
+  const at::ScalarType type = self.scalar_type();
+  return at::isIntegralType(type, /*includeBool=*/true) ? at::kLong : type;
+}
+
+DType to_dtype(const char* op, const char* argument, at::ScalarType type) {
+  const std::optional<DType> found = find_dtype(type);
+  TORCH_CHECK_NOT_IMPLEMENTED(found.has_value(), op, ": ", argument, " has dtype ", type,
+                              ", expected bool, an integer, float16, bfloat16, float32, float64, "
+                              "complex64 or complex128");
+  return *found;
+}
+
+void check_input(const char* op, const at::Tensor& self) {
+  TORCH_CHECK_NOT_IMPLEMENTED(self.layout() == at::kStrided && !self.is_quantized(), op,
+                              ": input is a ", self.toString(),
+                              ", expected a dense strided tensor");
+}
+
+void check_out(const char* op, const at::Tensor& self, std::optional<at::ScalarType> dtype,
+               const at::Tensor& out) {
+  TORCH_CHECK(out.layout() == at::kStrided && !out.is_quantized(), op, ": out is a ",
+              out.toString(), ", expected a dense strided tensor");
+  TORCH_CHECK(out.device() == self.device(), op, ": out is on device ", out.device(),
+              ", expected the input's device ", self.device());
+  TORCH_CHECK(!dtype.has_value() || out.scalar_type() == *dtype, op, ": out has dtype ",
+              out.scalar_type(), ", expected ", *dtype, " as dtype says");
+  TORCH_CHECK(at::has_internal_overlap(out) != at::MemOverlap::Yes, op, ": out has sizes ",
+              out.sizes(), " and strides ", out.strides(),
+              ", where several elements share memory; expected a tensor without overlap");
+  const auto status = at::get_overlap_status(self, out);
+  TORCH_CHECK(
+      status != at::MemOverlapStatus::Full && status != at::MemOverlapStatus::Partial &&
+          !(status == at::MemOverlapStatus::TooHard && self.storage().is_alias_of(out.storage())),
+      op, ": out of sizes ", out.sizes(), " shares memory with input of sizes ", self.sizes(),
+      ", expected a tensor of its own");
+}
+
+Request make_request(const char* op, const at::Tensor& self, const Dims& dims, bool keepdim,
+                     at::ScalarType cast, at::Tensor out) {
+  Request request;
+  const DType in_type = to_dtype(op, "input", self.scalar_type());
+  const DType cast_type = to_dtype(op, "dtype", cast);
+  if (is_complex(in_type) && !is_complex(cast_type) && cast_type != DType::kBool)
+    TORCH_WARN_ONCE("Casting complex values to real discards the imaginary part");
+  request.input = self;
+  request.out = std::move(out);
+  at::DimVector out_strides;
+  size_t d_out = 0;
+  const at::IntArrayRef strides = request.out.strides();
+  for (int64_t d = 0; d < self.dim(); ++d) {
+    if (dims[d]) {
+      out_strides.push_back(0);
+      d_out += keepdim;
+    } else {
+      out_strides.push_back(strides[d_out++]);
+    }
+  }
+  const auto build = [&](const at::Tensor& input) {
+    const TensorView view = {int(input.dim()), input.sizes().data(), input.strides().data(),
+                             out_strides.data(), dims};
+    return make_problem(view, in_type, cast_type, to_dtype(op, "out", request.out.scalar_type()),
+                        input.is_cuda(), reinterpret_cast<uintptr_t>(input.const_data_ptr()),
+                        request.problem);
+  };
+  if (!build(self)) {
+    request.input = self.contiguous();
+    TORCH_CHECK(build(request.input), op, ": input of sizes ", self.sizes(), " reduced over ",
+                dims.count(), " of its dims leaves more than ", kMaxAxes,
+                " separate axes, expected at most that many");
+  }
+  return request;
+}
+
+cpu::ParallelFor parallel_for() {
+  return [](int64_t count, int64_t grain, const std::function<void(int64_t, int64_t)>& body) {
+    at::parallel_for(0, count, grain, body);
+  };
+}
+
+DeviceTraits device_traits(const at::Tensor& tensor) {
+  DeviceTraits traits;
+  traits.threads = at::get_num_threads();
+  if (tensor.is_cuda()) traits.multiprocessors = cuda::multiprocessors(tensor);
+  return traits;
+}
+
+Plan pick_plan(const Request& request, const std::string* forced) {
+  if (!forced) return make_plan(request.problem, device_traits(request.input));
+  const Plan plan = parse_plan(*forced);
+  const std::string why_not = check_plan(plan, request.problem);
+  TORCH_CHECK_VALUE(why_not.empty(), "reduce_ops: plan ", *forced,
+                    " cannot compute this: ", why_not);
+  return plan;
+}
+
+void execute_sum(const Request& request, const Plan& plan) {
+  if (plan.engine == Engine::kFill) {
+    request.out.zero_();
+    return;
+  }
+  if (request.problem.cuda) {
+    cuda::execute_sum(request, plan);
+    return;
+  }
+  cpu::run_sum(request.problem, plan, request.input.const_data_ptr(),
+               request.out.mutable_data_ptr(), parallel_for());
+}
+
+}  // namespace reduce_ops

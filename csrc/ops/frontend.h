@@ -1,0 +1,53 @@
+// From a call's arguments to a Problem: checks, dims, dtypes, allocation. Everything that can be
+// refused is refused here, before anything is written.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/TensorBody.h>
+
+#include <bitset>
+#include <optional>
+
+#include "cpu/engine.h"
+#include "plan/plan.h"
+
+namespace reduce_ops {
+
+using Dims = std::bitset<kMaxDims>;
+
+// nullopt and an empty list mean all dims, as for torch.sum.
+Dims wrap_dims(const char* op, at::OptionalIntArrayRef dim, int64_t ndim);
+
+at::DimVector reduced_sizes(at::IntArrayRef sizes, const Dims& dims, bool keepdim);
+
+// The dtype whose rules a sum follows: dtype=, else out's, else int64 for integers, else input's.
+at::ScalarType sum_dtype(const at::Tensor& self, std::optional<at::ScalarType> dtype,
+                         const at::Tensor* out = nullptr);
+
+// Throws NotImplementedError where the dtype or the layout is not supported.
+DType to_dtype(const char* op, const char* argument, at::ScalarType type);
+void check_input(const char* op, const at::Tensor& self);
+void check_out(const char* op, const at::Tensor& self, std::optional<at::ScalarType> dtype,
+               const at::Tensor& out);
+
+// What one call computes. `input` is self, or a copy where it has too many axes.
+struct Request {
+  at::Tensor input;
+  at::Tensor out;
+  Problem problem;
+};
+
+Request make_request(const char* op, const at::Tensor& self, const Dims& dims, bool keepdim,
+                     at::ScalarType cast, at::Tensor out);
+
+// at::parallel_for, for the CPU engines.
+cpu::ParallelFor parallel_for();
+
+DeviceTraits device_traits(const at::Tensor& tensor);
+
+// The planner's plan, or the given one after checking it.
+Plan pick_plan(const Request& request, const std::string* forced = nullptr);
+
+void execute_sum(const Request& request, const Plan& plan);
+
+}  // namespace reduce_ops
