@@ -1,0 +1,52 @@
+"""The public functions. In eager mode they enter C++ at once; traced, they are their ``torch.ops``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from . import _C
+
+
+def sum(  # noqa: A001  (torch's name)
+    input: torch.Tensor,
+    dim: int | Sequence[int] | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: torch.dtype | None = None,
+    out: torch.Tensor | None = None,
+) -> torch.Tensor:
+    """Sum of the elements of ``input`` over ``dim``; a drop-in for :func:`torch.sum`.
+
+    Args:
+        input: tensor of any shape and strides; bool, integers, float16, bfloat16, float32,
+            float64, complex64 or complex128, on the CPU or a CUDA device.
+        dim: dim or dims to reduce, negative ones counted from the end. ``None`` and an empty
+            sequence reduce all of them.
+        keepdim: keep reduced dims with size 1.
+        dtype: elements are cast to it before they are added, and it is the result's dtype.
+            Default: int64 for bool and integers, else ``input.dtype`` (``out.dtype`` with ``out``).
+        out: tensor to write the result into; resized where its shape differs.
+
+    Returns:
+        ``input``'s shape without ``dim`` (with size 1 there if ``keepdim``). An empty sum is 0.
+
+    Floating-point sums are accumulated in float64, and those of float64 in a pair of float64
+    (two-sum; Knuth, The Art of Computer Programming 2, section 4.2.2): the result is within 1 ulp
+    of the exact sum while sum(abs(x)) / abs(sum(x)) <= 2**20. The bits of a result depend on the
+    elements it sums, their number, dtype and whether they lie contiguous, never on the other
+    results of the call, the number of threads or the GPU. Integers wrap around.
+
+    Raises:
+        IndexError: a dim is out of range.
+        RuntimeError: a dim appears twice; ``out`` has another dtype than ``dtype``, is on another
+            device, or shares memory with ``input`` or within itself.
+        TypeError: an argument has the wrong type.
+        NotImplementedError: sparse or quantized input, or an unsupported dtype.
+    """
+    if torch.compiler.is_compiling():
+        if out is not None:
+            return torch.ops.reduce_ops.sum.IntList_out(input, dim, keepdim, dtype=dtype, out=out)
+        return torch.ops.reduce_ops.sum.dim_IntList(input, dim, keepdim, dtype=dtype)
+    return _C.sum(input, dim, keepdim, dtype=dtype, out=out)
