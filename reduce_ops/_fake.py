@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+from torch._subclasses.functional_tensor import FunctionalTensorMode
 
 
 def _wrap(dim, ndim: int) -> set[int]:
@@ -73,12 +74,34 @@ def _sum_out(x, *, dtype=None, out):
 @torch.library.register_vmap("reduce_ops::sum.dim_IntList")
 def _sum_dim_vmap(info, in_dims, x, dim=None, keepdim=False, *, dtype=None):
     x = x.movedim(in_dims[0], 0)
-    reduced = sorted(d + 1 for d in _wrap(dim, x.dim() - 1))
-    if not reduced:  # a 0-d tensor in each sample
-        return x.to(_dtype(x, dtype)).clone(), 0
+    reduced = _wrap(dim, x.dim() - 1)
+    if x.dim() == 1:  # a 0-d tensor in each sample
+        return torch.ops.reduce_ops.sum.dim_IntList(x.unsqueeze(1), [1], False, dtype=dtype), 0
+    reduced = sorted(d + 1 for d in reduced)
     return torch.ops.reduce_ops.sum.dim_IntList(x, reduced, keepdim, dtype=dtype), 0
 
 
 @torch.library.register_vmap("reduce_ops::sum")
 def _sum_vmap(info, in_dims, x, *, dtype=None):
     return _sum_dim_vmap(info, in_dims, x, None, False, dtype=dtype)
+
+
+# Functionalization (torch.compile) refuses custom ops that return what they write: it gets the op
+# without out=, and a copy.
+@torch.library.register_torch_dispatch("reduce_ops::sum.IntList_out", FunctionalTensorMode)
+def _sum_dim_out_functional(mode, func, types, args=(), kwargs=None):
+    kwargs = dict(kwargs or {})
+    out = kwargs.pop("out")
+    dtype = kwargs.pop("dtype", None) or out.dtype
+    with mode:
+        result = torch.ops.reduce_ops.sum.dim_IntList(*args, **kwargs, dtype=dtype)
+        return out.copy_(result)
+
+
+@torch.library.register_torch_dispatch("reduce_ops::sum.out", FunctionalTensorMode)
+def _sum_all_out_functional(mode, func, types, args=(), kwargs=None):
+    kwargs = dict(kwargs or {})
+    out = kwargs.pop("out")
+    dtype = kwargs.pop("dtype", None) or out.dtype
+    with mode:
+        return out.copy_(torch.ops.reduce_ops.sum.default(*args, dtype=dtype))

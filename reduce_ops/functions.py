@@ -5,8 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import torch
+from torch.overrides import handle_torch_function, has_torch_function_variadic
 
 from . import _C
+
+
+def _shorten(packet: torch._ops.OpOverloadPacket) -> None:
+    """Give ``torch.ops.reduce_ops.sum`` an entry point with an argument parser of its own.
+
+    The generic one costs more than the rest of a small call. TorchScript finds an operator by its
+    entry point, so the new one is made known there too.
+    """
+    name = packet._qualified_op_name
+    packet._op = _C.sum_op(packet._op)
+    torch.jit._builtins._register_builtin(packet._op, name)
+
+
+_shorten(torch.ops.reduce_ops.sum)
 
 
 def sum(  # noqa: A001  (torch's name)
@@ -49,4 +64,6 @@ def sum(  # noqa: A001  (torch's name)
         if out is not None:
             return torch.ops.reduce_ops.sum.IntList_out(input, dim, keepdim, dtype=dtype, out=out)
         return torch.ops.reduce_ops.sum.dim_IntList(input, dim, keepdim, dtype=dtype)
+    if has_torch_function_variadic(input, out):
+        return handle_torch_function(sum, (input, out), input, dim, keepdim, dtype=dtype, out=out)
     return _C.sum(input, dim, keepdim, dtype=dtype, out=out)

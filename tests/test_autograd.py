@@ -8,6 +8,8 @@ from torch.autograd.gradcheck import gradcheck, gradgradcheck
 
 import reduce_ops
 
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+
 DIMS = (None, 0, 1, -1, (0, 2), (), [1, 2], (0, 1, 2))
 OP = torch.ops.reduce_ops.sum
 
@@ -167,6 +169,7 @@ def test_backward_saves_no_input(device):
     assert torch.equal(x.grad, torch.ones_like(x))
 
 
+@pytest.mark.filterwarnings("ignore:Anomaly Detection")
 def test_anomaly_mode_and_hooks(device):
     x = leaf((3, 4), torch.float32, device)
     seen = []

@@ -19,6 +19,8 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 import reduce_ops
 
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+
 CALLS = (
     ("all", lambda x: reduce_ops.sum(x)),
     ("dim", lambda x: reduce_ops.sum(x, 1)),

@@ -1,5 +1,5 @@
 // How raw bytes become the values that a monoid accumulates. An Elements type has a value_t, the
-// element's size, and for_each over a 16-byte chunk or at over one element.
+// element's size, for_each over a 16-byte chunk, and at() for one element in memory.
 //   Direct<T>   elements of T, widened exactly; compiled for the dtypes that matter most
 //   AnyInteger  every integer dtype and bool, chosen at run time, as int64
 //   Cast<V>     any dtype, first cast to another as torch's Tensor.to does
@@ -51,6 +51,13 @@ RO_HD T element_of(const Chunk& chunk, int e) {
     memcpy(&value, words, sizeof(T));
     return value;
   }
+}
+
+// An element in memory, at its natural alignment.
+template <class T>
+RO_HD T read_element(const char* address) {
+  if constexpr (std::is_same_v<T, bool>) return *reinterpret_cast<const uint8_t*>(address) != 0;
+  return *reinterpret_cast<const T*>(address);
 }
 
 // f(e, element) for the first `count` elements of a chunk.
@@ -119,10 +126,12 @@ struct Direct {
   static constexpr int kSize = sizeof(T);
   static constexpr bool kLarge = false;
   RO_HD int size() const { return kSize; }
+  RO_HD constexpr bool is_complex() const { return std::is_same_v<value_t, Complex<double>>; }
   template <class F>
   RO_HD void for_each(const Chunk& chunk, int count, F&& f) const {
     for_each_element<T>(chunk, count, [&](int e, T x) { f(e, widen(x)); });
   }
+  RO_HD value_t at(const char* element) const { return widen(read_element<T>(element)); }
 };
 
 struct AnyInteger {
@@ -131,12 +140,20 @@ struct AnyInteger {
   static constexpr bool kLarge = false;
   DType type;
   RO_HD int size() const { return size_of(type); }
+  RO_HD constexpr bool is_complex() const { return false; }
   template <class F>
   RO_HD void for_each(const Chunk& chunk, int count, F&& f) const {
     visit_integer(type, [&](auto* tag) {
       using T = std::remove_pointer_t<decltype(tag)>;
       for_each_element<T>(chunk, count, [&](int e, T x) { f(e, widen(x)); });
     });
+  }
+  RO_HD int64_t at(const char* element) const {
+    int64_t value = 0;
+    visit_integer(type, [&](auto* tag) {
+      value = widen(read_element<std::remove_pointer_t<decltype(tag)>>(element));
+    });
+    return value;
   }
 };
 
@@ -175,8 +192,8 @@ RO_HD void cast_to(T real, double /*imaginary*/, DType to, double& out) {
   out = wide ? double(real) : round_to(double(float(real)), to);
 }
 template <class T>
-RO_HD void cast_to(T real, double /*imaginary*/, DType to, int64_t& out) {
-  out = to == DType::kBool ? int64_t(real != 0) : int64_t(real);
+RO_HD void cast_to(T real, double imaginary, DType to, int64_t& out) {
+  out = to == DType::kBool ? int64_t(real != 0 || imaginary != 0) : int64_t(real);
 }
 template <class T>
 RO_HD void cast_to(T real, double imaginary, DType to, Complex<double>& out) {
@@ -193,22 +210,22 @@ struct Cast {
   DType from;
   DType to;
   RO_HD int size() const { return size_of(from); }
+  RO_HD bool is_complex() const { return reduce_ops::is_complex(from); }
   // One element at a time: this is for dtypes few calls use, and small code matters more.
   template <class F>
   RO_HD void for_each(const Chunk& chunk, int count, F&& f) const {
     const int bytes = size();
     const int end = count < 16 / bytes ? count : 16 / bytes;
     RO_NO_UNROLL
-    for (int e = 0; e < end; ++e) f(e, cast(reinterpret_cast<const char*>(chunk.word) + e * bytes));
+    for (int e = 0; e < end; ++e) f(e, at(reinterpret_cast<const char*>(chunk.word) + e * bytes));
   }
 
-  RO_HD V cast(const char* element) const {
+  RO_HD V at(const char* element) const {
     V value{};
     const DType target = to;
     visit_dtype(from, [&](auto* tag) {
       using T = std::remove_pointer_t<decltype(tag)>;
-      T x;
-      memcpy(&x, element, sizeof(T));
+      const T x = read_element<T>(element);
       double imaginary = 0;
       if constexpr (std::is_same_v<T, Complex<float>> || std::is_same_v<T, Complex<double>>)
         imaginary = x.im;

@@ -95,8 +95,33 @@ RO_HD uint16_t round_to_16_bits(double x) {
   return uint16_t(sign | kept);
 }
 
-RO_HD Float16 to_float16(double x) { return {round_to_16_bits<5>(x)}; }
-RO_HD BFloat16 to_bfloat16(double x) { return {round_to_16_bits<8>(x)}; }
+#if defined(__CUDA_ARCH__)
+// The float below |x|, with its last bit set where that is inexact (round to odd): rounding this to
+// 16 bits gives what rounding x itself gives, since two or more bits are in between.
+__device__ __forceinline__ float to_odd_float(double x) {
+  const float f = __double2float_rz(x);
+  return double(f) == x ? f : __uint_as_float(__float_as_uint(f) | 1u);
+}
+#endif
+
+RO_HD Float16 to_float16(double x) {
+#if defined(__CUDA_ARCH__)
+  Float16 h;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h.bits) : "f"(to_odd_float(x)));
+  return h;
+#else
+  return {round_to_16_bits<5>(x)};
+#endif
+}
+RO_HD BFloat16 to_bfloat16(double x) {
+#if defined(__CUDA_ARCH__)
+  BFloat16 h;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(h.bits) : "f"(to_odd_float(x)));
+  return h;
+#else
+  return {round_to_16_bits<8>(x)};
+#endif
+}
 
 RO_HD bool is_finite(double x) { return ((bit_cast<uint64_t>(x) >> 52) & 2047) != 2047; }
 

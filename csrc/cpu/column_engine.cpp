@@ -12,7 +12,9 @@ namespace {
 
 constexpr int kLanes = kCpuColumnLanes;
 constexpr int kRowsALane = kCpuSegmentRows / kLanes;
-constexpr int kWideWords = 512;   // accumulator words of a wide strip: 4 KiB, one of 4 in L1
+// Accumulator words of a wide strip, 32 KiB: longer rows are better streams than narrower strips that
+// would fit the L1 cache.
+constexpr int kWideWords = 4096;
 constexpr int kNarrowWidth = 64;  // components; wider strips gain nothing from virtual rows
 constexpr int kTileWidth = 16;    // columns: short enough to fit, wide enough for a cache line
 constexpr int kLeastWidth = 16;   // components; below, a row of the strip fills no vector
@@ -70,9 +72,9 @@ class ColumnReducer {
         most_(shape.width * job.family.components),
         tree_(job.kernels(), most_, job.span, feed_ == Feed::kWide ? most_ : kLanes * most_) {
     const int64_t tile = kCpuSegmentRows * shape.width;
-    if (feed_ == Feed::kTile) raw_.reset(new char[tile * job.in_size()]);
+    if (feed_ != Feed::kWide) raw_.reset(new char[tile * job.in_size()]);
     if (job.family.converts) converted_.reset(new char[tile * job.family.size]);
-    if (feed_ == Feed::kWide) scratch_.reset(new Word[3 * tree_.stride()]);
+    if (feed_ == Feed::kWide) scratch_ = Words(kLanes / 2 * tree_.stride());
   }
 
   // The sums of `columns` columns from `offset` on over the segments [begin, end).
@@ -96,7 +98,7 @@ class ColumnReducer {
           cursor.advance(run);
           done += run;
         }
-        if (feed_ == Feed::kTile)
+        if (feed_ != Feed::kWide)
           sum_narrow(make_tile(job_.in_at(offset), row, rows, columns), rows);
         else
           sum_wide(job_.in_at(offset), row, rows);
@@ -131,14 +133,14 @@ class ColumnReducer {
     const char* row[kRowsALane];
     for (int r = 0; r < whole; ++r) row[r] = data + r * pitch;
     if (whole > 0) {
-      kernels.columns(row, whole, kLanes * width_, true, acc, tree_.plane());
+      kernels.columns(row, whole, kLanes * width_, true, acc, nullptr, tree_.plane());
     } else {
       for (int p = 0; p < kernels.planes; ++p)
         memset(acc + p * tree_.plane(), 0, kLanes * width_ * sizeof(Word));
     }
     if (rows % kLanes) {
       const char* rest = data + whole * pitch;
-      kernels.columns(&rest, 1, rows % kLanes * width_, false, acc, tree_.plane());
+      kernels.columns(&rest, 1, rows % kLanes * width_, false, acc, nullptr, tree_.plane());
     }
     for (int half = kLanes / 2; half > 0; half /= 2)
       kernels.merge(acc, acc + half * width_, half * width_, tree_.plane());
@@ -149,21 +151,20 @@ class ColumnReducer {
       for (int r = lane; r < rows; r += kLanes)
         lane_row_[lane * kRowsALane + r / kLanes] = from + row[r] * job_.in_size();
     }
-    sum_lanes(0, 1, rows, tree_.next(), scratch_.get());
-  }
-
-  // Lanes first, first + step, …: merging by halving, read as a tree.
-  void sum_lanes(int first, int step, int rows, Word* acc, Word* scratch) {
+    // Lanes in order of their rows in memory; the upper half merges into the lower on the way.
     const Kernels& kernels = job_.kernels();
-    if (step == kLanes) {
-      kernels.columns(lane_row_ + first * kRowsALane, (rows - first + kLanes - 1) / kLanes, width_,
-                      true, acc, tree_.plane());
-      return;
+    constexpr int kHalf = kLanes / 2;
+    const auto lane_sum = [&](int lane) {
+      return lane == 0 ? tree_.next() : scratch_.get() + (lane - 1) * tree_.stride();
+    };
+    for (int lane = 0; lane < std::min(rows, kLanes); ++lane)
+      kernels.columns(lane_row_ + lane * kRowsALane, (rows - lane + kLanes - 1) / kLanes, width_,
+                      true, lane_sum(std::min(lane, kHalf)),
+                      lane < kHalf ? nullptr : lane_sum(lane - kHalf), tree_.plane());
+    for (int half = kHalf / 2; half > 0; half /= 2) {
+      for (int lane = 0; lane < half && lane + half < rows; ++lane)
+        kernels.merge(lane_sum(lane), lane_sum(lane + half), width_, tree_.plane());
     }
-    sum_lanes(first, 2 * step, rows, acc, scratch);
-    if (first + step >= rows) return;  // idle lanes
-    sum_lanes(first + step, 2 * step, rows, scratch, scratch + tree_.stride());
-    kernels.merge(acc, scratch, width_, tree_.plane());
   }
 
   const Job& job_;
@@ -172,7 +173,7 @@ class ColumnReducer {
   int64_t width_ = 0;   // components of the present strip
   StripTree tree_;
   std::unique_ptr<char[]> raw_, converted_;
-  std::unique_ptr<Word[]> scratch_;
+  Words scratch_;
   const char* lane_row_[kCpuSegmentRows];
 };
 
@@ -214,7 +215,7 @@ void run_columns(const Job& job) {
   }
   // Several threads a strip: parts are aligned subtrees, kept until all are there.
   StripTree tree(job.kernels(), shape.width * job.family.components, job.parts);
-  const std::unique_ptr<Word[]> sums(new Word[units * job.parts * tree.stride()]);
+  const Words sums(units * job.parts * tree.stride());
   const int planes = job.kernels().planes;
   for_tasks(job, units * job.parts, [&](int64_t begin, int64_t end) {
     ColumnReducer reducer(job, shape);

@@ -42,6 +42,20 @@ void for_tasks(const Job& job, int64_t count, F&& body) {
   job.parallel_for(count, grain, std::function<void(int64_t, int64_t)>(std::ref(body)));
 }
 
+// Words on a cache line boundary: vectors that straddle lines cost a third of the speed.
+class Words {
+ public:
+  Words() = default;
+  explicit Words(int64_t count) : lines_(new Line[(count + 7) / 8]) {}
+  Word* get() const { return lines_ ? lines_[0].word : nullptr; }
+
+ private:
+  struct alignas(64) Line {
+    Word word[8];
+  };
+  std::unique_ptr<Line[]> lines_;
+};
+
 // plan/order.h's TreeStack for strips: the accumulators of `width` neighbouring components.
 // next() is where the caller leaves those of a segment before push().
 class StripTree {
@@ -54,7 +68,7 @@ class StripTree {
         stride_(plane_ * kernels.planes) {
     int levels = 2;
     while (int64_t(1) << (levels - 2) < segments) ++levels;
-    words_.reset(new Word[stride_ * levels]);
+    words_ = Words(stride_ * levels);
   }
   StripTree(const Kernels& kernels, int64_t width, int64_t segments)
       : StripTree(kernels, width, segments, width) {}
@@ -90,7 +104,7 @@ class StripTree {
   int64_t width_, plane_, stride_;
   int64_t filled_ = 0;
   int top_ = 0;
-  std::unique_ptr<Word[]> words_;
+  Words words_;
 };
 
 }  // namespace reduce_ops::cpu

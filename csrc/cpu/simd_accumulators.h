@@ -44,7 +44,7 @@ struct Pair {  // DoublePair
   RO_MEMBER void add(vector_t x) {
     vector_t error;
     hi = sum_of(hi, x, error);
-    lo += error;
+    lo = fused_add(lo, error);
   }
   RO_MEMBER void merge(Pair b) {
     vector_t error;
@@ -60,8 +60,8 @@ struct Pair {  // DoublePair
   // two_sum of core/math.h.
   RO_INLINE vector_t sum_of(vector_t a, vector_t b, vector_t& error) {
     const vector_t s = a + b;
-    const vector_t t = fused_sub(s, a);
-    error = fused_add(a - fused_sub(s, t), b - t);
+    const vector_t t = s - a;
+    error = fused_add(a - (s - t), fused_sub(b, t));
     return s;
   }
 };

@@ -6,6 +6,7 @@
 #pragma GCC target("avx2,fma,f16c")
 
 #define RO_SIMD_WIDTH 4
+#define RO_SIMD_MASKS 0
 #include "cpu/simd_kernels.h"
 
 namespace reduce_ops::cpu {

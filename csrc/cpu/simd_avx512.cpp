@@ -5,7 +5,8 @@
 
 #pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")
 
-#define RO_SIMD_WIDTH 8
+#define RO_SIMD_WIDTH 4
+#define RO_SIMD_MASKS 1
 #include "cpu/simd_kernels.h"
 
 namespace reduce_ops::cpu {

@@ -6,51 +6,166 @@
 namespace reduce_ops::cpu {
 namespace {
 
-// One block of columns: kVectors wide, kRows rows deep.
-template <class T, int kRows, int kVectors>
-RO_INLINE void sum_block(const char* const* row, int64_t c, bool first, Word* acc, int64_t plane) {
-  Accumulator<T> a[kVectors];
+// Vectors side by side: enough that their additions hide each other's latency, few enough for 16
+// registers.
+template <class T>
+constexpr int kBlockVectors = std::is_same_v<T, double> ? 4 : 8;
+
+// How a group of rows begins and ends: see Kernels::columns.
+struct Ends {
+  bool fresh;
+  Word* acc;
+  Word* into;  // null but for the last group
+  int64_t plane;
+};
+
+template <class T, int kVectors>
+RO_INLINE void begin_block(Accumulator<T>* a, const Ends& ends, int64_t c) {
   static_for<kVectors>([&](auto v) RO_MEMBER {
-    a[v] = first ? Accumulator<T>::zero() : Accumulator<T>::load(acc + c + v * kWidth, plane);
+    a[v] = ends.fresh ? Accumulator<T>::zero()
+                      : Accumulator<T>::load(ends.acc + c + v * kWidth, ends.plane);
   });
+}
+template <class T, int kVectors>
+RO_INLINE void end_block(const Accumulator<T>* a, const Ends& ends, int64_t c) {
+  static_for<kVectors>([&](auto v) RO_MEMBER {
+    const int64_t at = c + v * kWidth;
+    if (ends.into) {
+      Accumulator<T> sum = Accumulator<T>::load(ends.into + at, ends.plane);
+      sum.merge(a[v]);
+      sum.store(ends.into + at, ends.plane);
+    } else {
+      a[v].store(ends.acc + at, ends.plane);
+    }
+  });
+}
+
+// kVectors vectors of columns from column c on, whose accumulators stay in registers.
+template <class T, int kRows, int kVectors>
+RO_INLINE void sum_block(const char* const* row, int64_t c, const Ends& ends) {
+  Accumulator<T> a[kVectors];
+  begin_block<T, kVectors>(a, ends, c);
   static_for<kRows>([&](auto r) RO_MEMBER {
     const char* p = row[r] + c * int64_t(sizeof(T));
     static_for<kVectors>([&](auto v) RO_MEMBER { a[v].add(load<T>(p + v * Decoder<T>::kBytes)); });
   });
-  static_for<kVectors>([&](auto v) RO_MEMBER { a[v].store(acc + c + v * kWidth, plane); });
+  end_block<T, kVectors>(a, ends, c);
+}
+
+// The last count < kWidth columns.
+template <class T, int kRows>
+RO_INLINE void sum_rest(const char* const* row, int64_t c, int count, const Ends& ends) {
+  Accumulator<T> a[1];
+  begin_block<T, 1>(a, ends, c);
+  static_for<kRows>(
+      [&](auto r) RO_MEMBER { a[0].add(load<T>(row[r] + c * int64_t(sizeof(T)), count)); });
+  end_block<T, 1>(a, ends, c);
+}
+
+// 16-bit floats pass through a buffer of floats (see kAhead), a block of columns ahead. Returns how
+// many columns it did.
+template <class T>
+struct StagedBlock {
+  static constexpr int kColumns = 32;
+  static constexpr int kVectors = kColumns / kWidth;
+  RO_INLINE void stage_row(const char* p, float* to) {
+    static_for<4>([&](auto i) RO_MEMBER { stage(T{}, p + 16 * i, to + 8 * i); });
+  }
+  RO_INLINE void from_memory_order(Accumulator<T>*) {}
+  RO_INLINE void to_memory_order(Accumulator<T>*) {}
+};
+// Even and odd columns apart, as in rows; vectors go by even 0, even 1, odd 0, odd 1, even 2, …
+#if RO_SIMD_WIDTH == 4
+template <>
+struct StagedBlock<BFloat16> {
+  static constexpr int kColumns = 32;
+  static constexpr int kVectors = kColumns / kWidth;
+  RO_INLINE void stage_row(const char* p, float* to) {
+    stage_even_odd(p, to);
+    stage_even_odd(p + 32, to + 16);
+  }
+  RO_INLINE void from_memory_order(Accumulator<BFloat16>* a) {
+    static_for<kVectors / 4>([&](auto i) RO_MEMBER {
+      Accumulator<BFloat16>* b = a + 4 * i;
+      const Doubles b0 = b[0].sum, b1 = b[1].sum, b2 = b[2].sum, b3 = b[3].sum;
+      b[0].sum = __builtin_shufflevector(b0, b1, 0, 2, 4, 6);
+      b[1].sum = __builtin_shufflevector(b2, b3, 0, 2, 4, 6);
+      b[2].sum = __builtin_shufflevector(b0, b1, 1, 3, 5, 7);
+      b[3].sum = __builtin_shufflevector(b2, b3, 1, 3, 5, 7);
+    });
+  }
+  RO_INLINE void to_memory_order(Accumulator<BFloat16>* a) {
+    static_for<kVectors / 4>([&](auto i) RO_MEMBER {
+      Accumulator<BFloat16>* b = a + 4 * i;
+      const Doubles even0 = b[0].sum, even1 = b[1].sum, odd0 = b[2].sum, odd1 = b[3].sum;
+      b[0].sum = __builtin_shufflevector(even0, odd0, 0, 4, 1, 5);
+      b[1].sum = __builtin_shufflevector(even0, odd0, 2, 6, 3, 7);
+      b[2].sum = __builtin_shufflevector(even1, odd1, 0, 4, 1, 5);
+      b[3].sum = __builtin_shufflevector(even1, odd1, 2, 6, 3, 7);
+    });
+  }
+};
+#endif
+
+template <class T, int kRows>
+RO_INLINE int64_t sum_staged(const char* const* row, int64_t width, const Ends& ends) {
+  using Block = StagedBlock<T>;
+  constexpr int kColumns = Block::kColumns;
+  constexpr int kVectors = Block::kVectors;
+  const int64_t blocks = width / kColumns;
+  if (!kStages || kRows * kColumns < kAhead || blocks == 0) return 0;
+  alignas(32) float buffer[2][kRows * kColumns];
+  static_for<kRows>(
+      [&](auto r) RO_MEMBER { Block::stage_row(row[r], buffer[0] + r * kColumns); });
+  for (int64_t b = 0; b < blocks; ++b) {
+    Accumulator<T> a[kVectors];
+    begin_block<T, kVectors>(a, ends, b * kColumns);
+    Block::from_memory_order(a);
+    const float* from = buffer[b % 2];
+    float* to = buffer[(b + 1) % 2];
+    const int64_t next = std::min(b + 1, blocks - 1) * kColumns * 2;
+    static_for<kRows>([&](auto r) RO_MEMBER {
+      Block::stage_row(row[r] + next, to + r * kColumns);
+      static_for<kVectors>(
+          [&](auto v) RO_MEMBER { a[v].add(staged(from + r * kColumns + v * kWidth)); });
+    });
+    Block::to_memory_order(a);
+    end_block<T, kVectors>(a, ends, b * kColumns);
+  }
+  return blocks * kColumns;
 }
 
 // Reads a few rows side by side, so that each stays a sequential stream and the accumulators are
-// loaded and stored once for all of them.
+// loaded and stored once for all of them. More rows, or fewer columns, at a time read slower.
 template <class T, int kRows>
-RO_INLINE void sum_few_rows(const char* const* rows, int64_t width, bool first, Word* acc,
-                            int64_t plane) {
-  constexpr int kVectors = Decoder<T>::kBytes < 64 ? 2 : 1;
+RO_INLINE void sum_group(const char* const* rows, int64_t width, const Ends& ends) {
+  constexpr int kBlock = kBlockVectors<T> * kWidth;
   const char* row[kRows];
   static_for<kRows>([&](auto r) RO_MEMBER { row[r] = rows[r]; });
   int64_t c = 0;
-  for (; c + kVectors * kWidth <= width; c += kVectors * kWidth)
-    sum_block<T, kRows, kVectors>(row, c, first, acc, plane);
-  for (; c + kWidth <= width; c += kWidth) sum_block<T, kRows, 1>(row, c, first, acc, plane);
-  if (c == width) return;
-  Accumulator<T> a = first ? Accumulator<T>::zero() : Accumulator<T>::load(acc + c, plane);
-  static_for<kRows>(
-      [&](auto r) RO_MEMBER { a.add(load<T>(row[r] + c * int64_t(sizeof(T)), int(width - c))); });
-  a.store(acc + c, plane);
+  if constexpr (std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>)
+    c = sum_staged<T, kRows>(row, width, ends);
+  for (; c + kBlock <= width; c += kBlock) sum_block<T, kRows, kBlockVectors<T>>(row, c, ends);
+  for (; c + kWidth <= width; c += kWidth) sum_block<T, kRows, 1>(row, c, ends);
+  if (c < width) sum_rest<T, kRows>(row, c, int(width - c), ends);
 }
 
 template <class T>
-void sum_columns(const char* const* row, int rows, int64_t width, bool first, Word* acc,
-                 int64_t plane) {
-  for (; rows >= 8; rows -= 8, row += 8, first = false)
-    sum_few_rows<T, 8>(row, width, first, acc, plane);
-  if (rows & 4) {
-    sum_few_rows<T, 4>(row, width, first, acc, plane);
-    row += 4;
-    first = false;
+void sum_columns(const char* const* row, int rows, int64_t width, bool fresh, Word* acc,
+                 Word* into, int64_t plane) {
+  while (rows > 0) {
+    const int group = rows >= 8 ? 8 : rows >= 4 ? 4 : 1;
+    const Ends ends = {fresh, acc, rows == group ? into : nullptr, plane};
+    if (group == 8)
+      sum_group<T, 8>(row, width, ends);
+    else if (group == 4)
+      sum_group<T, 4>(row, width, ends);
+    else
+      sum_group<T, 1>(row, width, ends);
+    row += group;
+    rows -= group;
+    fresh = false;
   }
-  for (rows &= 3; rows > 0; --rows, ++row, first = false)
-    sum_few_rows<T, 1>(row, width, first, acc, plane);
 }
 
 template <class T>

@@ -2,6 +2,7 @@
 #include "cpu/simd_includes.h"
 
 #define RO_SIMD_WIDTH 2
+#define RO_SIMD_MASKS 0
 #include "cpu/simd_kernels.h"
 
 namespace reduce_ops::cpu {

@@ -2,6 +2,7 @@
 // these headers define inline must not be compiled for an instruction set that the CPU may lack.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>

@@ -2,10 +2,19 @@
 #pragma once
 
 #include "cpu/simd_columns.h"
-#include "cpu/simd_rows.h"
+#include "cpu/simd_rows_bytes.h"
+#include "cpu/simd_rows_double.h"
+#include "cpu/simd_rows_half.h"
 
 namespace reduce_ops::cpu {
 namespace {
+
+template <class T>
+void sum_rows(const char* x, int64_t pitch, int64_t count, int64_t n, int components, Word* out,
+              int64_t plane) {
+  for (int64_t r = 0; r < count; ++r)
+    sum_row<T>(x + r * pitch, n, components, out + r * components, plane);
+}
 
 uint64_t read_all(const char* data, int64_t bytes) {
   constexpr int kVectors = 8;

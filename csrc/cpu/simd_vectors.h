@@ -6,6 +6,9 @@
 // Included by simd_*.cpp only, after every other header and after the target pragma.
 #pragma once
 
+// Vectors are passed by value to functions that are always inlined: no ABI is involved.
+#pragma GCC diagnostic ignored "-Wpsabi"
+
 #define RO_INLINE static inline __attribute__((always_inline))
 #define RO_MEMBER __attribute__((always_inline))  // for members and lambdas
 
@@ -40,14 +43,6 @@ using Ints = Vector<uint64_t, kWidth>;  // unsigned: overflow wraps
 
 // The two halves of a vector.
 template <class T>
-RO_INLINE Vector<T, 4> low(Vector<T, 8> v) {
-  return __builtin_shufflevector(v, v, 0, 1, 2, 3);
-}
-template <class T>
-RO_INLINE Vector<T, 4> high(Vector<T, 8> v) {
-  return __builtin_shufflevector(v, v, 4, 5, 6, 7);
-}
-template <class T>
 RO_INLINE Vector<T, 2> low(Vector<T, 4> v) {
   return __builtin_shufflevector(v, v, 0, 1);
 }
@@ -74,22 +69,20 @@ template <class V>
 RO_INLINE V fused_sub(V a, V b) {
   return a - b;
 }
-#if RO_SIMD_WIDTH == 8
-RO_INLINE __m512d one() {
-  __m512d one = {1, 1, 1, 1, 1, 1, 1, 1};
-  asm("" : "+v"(one));  // else the compiler turns the product back into an addition
-  return one;
+// a + b * c with one rounding where b * c is exact.
+template <class V>
+RO_INLINE V fused(V a, V b, V c) {
+  return a + b * c;
 }
-RO_INLINE Doubles fused_add(Doubles a, Doubles b) { return _mm512_fmadd_pd(b, one(), a); }
-RO_INLINE Doubles fused_sub(Doubles a, Doubles b) { return _mm512_fnmadd_pd(b, one(), a); }
-#elif RO_SIMD_WIDTH == 4
+#if RO_SIMD_WIDTH == 4
 RO_INLINE __m256d one() {
   __m256d one = {1, 1, 1, 1};
-  asm("" : "+x"(one));
+  asm("" : "+x"(one));  // else the compiler turns the product back into an addition
   return one;
 }
 RO_INLINE Doubles fused_add(Doubles a, Doubles b) { return _mm256_fmadd_pd(b, one(), a); }
 RO_INLINE Doubles fused_sub(Doubles a, Doubles b) { return _mm256_fnmadd_pd(b, one(), a); }
+RO_INLINE Doubles fused(Doubles a, Doubles b, Doubles c) { return _mm256_fmadd_pd(b, c, a); }
 #endif
 
 template <int kBytes>
@@ -106,11 +99,7 @@ RO_INLINE Raw<kBytes> load_full(const char* p) {
 template <int kBytes>
 RO_INLINE Raw<kBytes> load_part(const char* p, int bytes);
 
-#if RO_SIMD_WIDTH == 8
-template <>
-Raw<64> load_part<64>(const char* p, int bytes) {
-  return (Raw<64>)_mm512_maskz_loadu_epi8((uint64_t(1) << bytes) - 1, p);
-}
+#if RO_SIMD_MASKS
 template <>
 Raw<32> load_part<32>(const char* p, int bytes) {
   return (Raw<32>)_mm256_maskz_loadu_epi8((1u << bytes) - 1, p);
@@ -119,10 +108,12 @@ template <>
 Raw<16> load_part<16>(const char* p, int bytes) {
   return (Raw<16>)_mm_maskz_loadu_epi8((1u << bytes) - 1, p);
 }
-template <>
-Raw<8> load_part<8>(const char* p, int bytes) {
-  const __m128i raw = _mm_maskz_loadu_epi8((1u << bytes) - 1, p);
-  return load_full<8>(reinterpret_cast<const char*>(&raw));
+template <int kBytes>
+RO_INLINE Raw<kBytes> load_part(const char* p, int bytes) {
+  const Raw<16> raw = load_part<16>(p, bytes);
+  Raw<kBytes> part;
+  memcpy(&part, &raw, kBytes);
+  return part;
 }
 #else
 RO_INLINE uint64_t up_to_8_bytes(const char* p, int bytes) {
@@ -155,24 +146,7 @@ RO_INLINE Raw<kBytes> load_part(const char* p, int bytes) {
 
 // kWidth small numbers to doubles or int64. The compiler's own vector conversions are split in two
 // or done one by one.
-#if RO_SIMD_WIDTH == 8
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // in avx512fintrin.h
-RO_INLINE Doubles to_doubles(Vector<float, 8> v) { return _mm512_cvtps_pd((__m256)v); }
-RO_INLINE Vector<uint32_t, 8> to_32_bits(Vector<uint16_t, 8> v) {
-  return (Vector<uint32_t, 8>)_mm256_cvtepu16_epi32((__m128i)v);
-}
-RO_INLINE Ints to_ints(Vector<int32_t, 8> v) { return (Ints)_mm512_cvtepi32_epi64((__m256i)v); }
-RO_INLINE Ints to_ints(Vector<uint32_t, 8> v) { return (Ints)_mm512_cvtepu32_epi64((__m256i)v); }
-RO_INLINE Ints to_ints(Vector<int16_t, 8> v) { return (Ints)_mm512_cvtepi16_epi64((__m128i)v); }
-RO_INLINE Ints to_ints(Vector<uint16_t, 8> v) { return (Ints)_mm512_cvtepu16_epi64((__m128i)v); }
-RO_INLINE __m128i in_128_bits(int64_t v) { return _mm_cvtsi64_si128(v); }
-RO_INLINE Ints to_ints(Vector<int8_t, 8> v) {
-  return (Ints)_mm512_cvtepi8_epi64(in_128_bits((int64_t)v));
-}
-RO_INLINE Ints to_ints(Vector<uint8_t, 8> v) {
-  return (Ints)_mm512_cvtepu8_epi64(in_128_bits((int64_t)v));
-}
-#elif RO_SIMD_WIDTH == 4
+#if RO_SIMD_WIDTH == 4
 RO_INLINE Doubles to_doubles(Vector<float, 4> v) { return _mm256_cvtps_pd((__m128)v); }
 RO_INLINE Ints to_ints(Vector<int32_t, 4> v) { return (Ints)_mm256_cvtepi32_epi64((__m128i)v); }
 RO_INLINE Ints to_ints(Vector<uint32_t, 4> v) { return (Ints)_mm256_cvtepu32_epi64((__m128i)v); }
@@ -250,9 +224,7 @@ struct Decoder<Float16> {
   using vector_t = Doubles;
   static constexpr int kBytes = kWidth * 2;
   RO_INLINE Doubles decode(Raw<kBytes> raw) {
-#if RO_SIMD_WIDTH == 8
-    return to_doubles((Vector<float, 8>)_mm256_cvtph_ps((__m128i)raw));
-#elif RO_SIMD_WIDTH == 4
+#if RO_SIMD_WIDTH == 4
     return to_doubles((Vector<float, 4>)_mm_cvtph_ps(in_128_bits((int64_t)raw)));
 #else
     const Vector<uint16_t, kWidth> bits = (Vector<uint16_t, kWidth>)raw;
@@ -270,6 +242,38 @@ template <class T>
 RO_INLINE typename Decoder<T>::vector_t load(const char* p, int count) {
   return Decoder<T>::decode(load_part<Decoder<T>::kBytes>(p, count * int(sizeof(T))));
 }
+
+// Conversions from float to double are twice as fast from memory as from registers, so long runs of
+// 16-bit numbers pass through a small buffer of floats, written this many elements ahead.
+constexpr int kAhead = 256;
+constexpr int kStaged = 2 * kAhead;
+#if RO_SIMD_WIDTH == 4
+constexpr bool kStages = true;
+
+RO_INLINE void stage(BFloat16, const char* p, float* to) {
+  const Vector<uint32_t, 8> bits =
+      (Vector<uint32_t, 8>)_mm256_cvtepu16_epi32((__m128i)load_full<16>(p)) << 16;
+  memcpy(to, &bits, 32);
+}
+RO_INLINE void stage(Float16, const char* p, float* to) {
+  const __m256 floats = _mm256_cvtph_ps((__m128i)load_full<16>(p));
+  memcpy(to, &floats, 32);
+}
+// 16 elements: those of even index first.
+RO_INLINE void stage_even_odd(const char* p, float* to) {
+  const Vector<uint32_t, 8> bits = (Vector<uint32_t, 8>)load_full<32>(p);
+  const Vector<uint32_t, 8> even = bits << 16, odd = bits & 0xffff0000u;
+  memcpy(to, &even, 32);
+  memcpy(to + 8, &odd, 32);
+}
+RO_INLINE Doubles staged(const float* from) { return _mm256_cvtps_pd(_mm_load_ps(from)); }
+#else
+constexpr bool kStages = false;
+RO_INLINE Doubles staged(const float*) { return Doubles{}; }
+template <class T>
+RO_INLINE void stage(T, const char*, float*) {}
+RO_INLINE void stage_even_odd(const char*, float*) {}
+#endif
 
 }  // namespace
 }  // namespace reduce_ops::cpu

@@ -6,6 +6,7 @@
 #include "cuda/engines/column.cuh"
 #include "cuda/engines/row.cuh"
 #include "cuda/engines/split.cuh"
+#include "cuda/engines/thread_row.cuh"
 
 namespace reduce_ops::cuda {
 
@@ -15,26 +16,40 @@ inline int log2_of(int64_t power) {
   return log;
 }
 
+// Log2 of the units in a block: small units share one, up to 256 threads.
+inline int units_a_block(int64_t unit_threads, int64_t units) {
+  const int64_t room = std::max<int64_t>(1, 256 / unit_threads);
+  return log2_of(std::min(room, power_of_two_above(units)));
+}
+// Whole warps only.
+inline int64_t block_threads(int64_t threads) { return std::max<int64_t>(32, threads); }
+
 // Dtypes that most calls use get every kernel instance, the others share the fewest.
 template <class Elements>
 constexpr bool kIsHot = Elements::kSize == 2 || Elements::kSize == 4;
 
-// Columns a thread where one load brings several: widest_vector() of the planner's.
+// Columns a thread: as many as one load brings (widest_vector() of the planner), and where they
+// come one by one, as many as the accumulators leave room for.
 template <class Elements>
 constexpr int kVectorColumns = 1;
 template <class T>
-constexpr int kVectorColumns<Direct<T>> = sizeof(T) <= 4 ? 4 : 2;
+constexpr int kVectorColumns<Direct<T>> = 16 / sizeof(T);
 template <class T>
 constexpr int kVectorColumns<Direct<Complex<T>>> = 1;
 template <>
 constexpr int kVectorColumns<AnyInteger> = 4;
+template <class Elements, class Monoid>
+constexpr int kScalarColumns = Elements::kLarge                      ? 1
+                               : sizeof(typename Monoid::acc_t) == 8 ? kScalarColumnsAThread
+                                                                     : 2;
 
 template <class... Params, class... Args>
-cudaError_t launch(void (*kernel)(Params...), int64_t blocks, int threads, bool overlap,
-                   cudaStream_t stream, Args... args) {
+cudaError_t launch(void (*kernel)(Params...), int64_t blocks, int64_t threads, int64_t shared,
+                   bool overlap, cudaStream_t stream, Args... args) {
   cudaLaunchConfig_t config = {};
   config.gridDim = dim3(unsigned(blocks));
   config.blockDim = dim3(unsigned(threads));
+  config.dynamicSmemBytes = size_t(shared);
   config.stream = stream;
   cudaLaunchAttribute attribute = {};
   attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
@@ -48,6 +63,7 @@ template <class Monoid>
 cudaError_t run_combine(const Problem& p, int64_t columns, int64_t parts, void* workspace,
                         void* out, cudaStream_t stream) {
   using acc_t = typename Monoid::acc_t;
+  constexpr int kThreads = combine_threads(sizeof(acc_t));
   acc_t* partial = static_cast<acc_t*>(workspace);
   CombineArgs args;
   args.out = out;
@@ -60,16 +76,18 @@ cudaError_t run_combine(const Problem& p, int64_t columns, int64_t parts, void* 
   args.strips = Divider::of(ceil_div(columns, across));
   args.units = p.outputs / columns * args.strips.divisor;
   while (true) {
-    const int64_t down = std::min(kCombineThreads / across, power_of_two_above(parts));
-    args.segments =
-        int(std::min<int64_t>(1 << kCombineLevels, power_of_two_above(ceil_div(parts, down))));
+    const int64_t down = std::min(kThreads / across, power_of_two_above(parts));
     args.log_down = log2_of(down);
+    args.log_units = units_a_block(across * down, args.units);
+    args.unit_blocks = uint32_t(ceil_div(args.units, int64_t(1) << args.log_units));
+    args.segments = int(
+        std::min<int64_t>(combine_segments(columns), power_of_two_above(ceil_div(parts, down))));
     args.parts_in = parts;
-    args.parts_out = combine_pass(columns, parts);
-    const int threads = int(std::max<int64_t>(128, across * down));
-    const int64_t blocks = ceil_div(args.units, threads / (across * down)) * args.parts_out;
+    args.parts_out = combine_pass(columns, parts, kThreads);
+    const int64_t threads = block_threads((across * down) << args.log_units);
     acc_t* next = partial + p.outputs * parts;
-    const cudaError_t error = launch(combine<Monoid>, blocks, threads, true, stream, args,
+    const cudaError_t error = launch(combine<Monoid>, args.unit_blocks * args.parts_out, threads,
+                                     2 * threads * sizeof(acc_t), true, stream, args,
                                      static_cast<const acc_t*>(partial), next);
     if (error != cudaSuccess || args.parts_out == 1) return error;
     partial = next;
@@ -108,49 +126,63 @@ RowArgs row_args(const Problem& p, const Elements& elements, const void* in, voi
   return args;
 }
 
-template <class Elements, class Monoid, bool kAligned>
+template <class Elements, class Monoid, RowLoad kLoad>
 cudaError_t run_warp_row(const RowArgs& args, const Elements& elements, int threads,
                          cudaStream_t stream) {
   const int log_threads = log2_of(threads);
   const auto go = [&](auto kernel, int rows) {
     const int64_t rows_a_block = int64_t(kBlockThreads / threads) * rows;
-    return launch(kernel, ceil_div(args.rows, rows_a_block), kBlockThreads, false, stream, args,
+    return launch(kernel, ceil_div(args.rows, rows_a_block), kBlockThreads, 0, false, stream, args,
                   elements, log_threads);
   };
   // Several chunks or several rows a thread, so that four loads are in flight.
-  if constexpr (kIsHot<Elements>) {
-    if (args.chunks <= threads) return go(warp_row<Elements, Monoid, kAligned, 1, 4>, 4);
-    if (args.chunks <= threads * 2) return go(warp_row<Elements, Monoid, kAligned, 2, 2>, 2);
-    if (args.chunks <= threads * 4) return go(warp_row<Elements, Monoid, kAligned, 4, 1>, 1);
+  if constexpr (kIsHot<Elements> && kLoad != RowLoad::kGathered) {
+    if (args.chunks <= threads) return go(warp_row<Elements, Monoid, kLoad, 1, 4>, 4);
+    if (args.chunks <= threads * 2) return go(warp_row<Elements, Monoid, kLoad, 2, 2>, 2);
+    if (args.chunks <= threads * 4) return go(warp_row<Elements, Monoid, kLoad, 4, 1>, 1);
   } else {
-    if (args.chunks <= threads) return go(warp_row<Elements, Monoid, kAligned, 1, 1>, 1);
+    if (args.chunks <= threads) return go(warp_row<Elements, Monoid, kLoad, 1, 1>, 1);
   }
-  return go(warp_row<Elements, Monoid, kAligned, 8, 1>, 1);
+  return go(warp_row<Elements, Monoid, kLoad, 8, 1>, 1);
 }
 
-template <class Elements, class Monoid>
-cudaError_t run_rows(const Problem& p, const Plan& plan, const Elements& elements, const void* in,
-                     void* out, void* workspace, cudaStream_t stream) {
-  const RowArgs args = row_args<Elements, Monoid>(p, elements, in, out);
-  const bool aligned = args.load == RowLoad::kAligned;
-  if (plan.engine == Engine::kWarpRow) {
-    return aligned ? run_warp_row<Elements, Monoid, true>(args, elements, plan.threads, stream)
-                   : run_warp_row<Elements, Monoid, false>(args, elements, plan.threads, stream);
-  }
+template <class Elements, class Monoid, RowLoad kLoad>
+cudaError_t run_rows(const Problem& p, const Plan& plan, const RowArgs& args,
+                     const Elements& elements, void* workspace, cudaStream_t stream) {
+  if (plan.engine == Engine::kWarpRow)
+    return run_warp_row<Elements, Monoid, kLoad>(args, elements, plan.threads, stream);
   const int64_t parts = row_parts(p, plan);
   const int64_t group = parts > 1 ? plan.segments : ceil_div(args.chunks, int64_t(kSegmentChunks));
   auto* partial = static_cast<typename Monoid::acc_t*>(workspace);
   const cudaError_t error =
-      launch(aligned ? block_row<Elements, Monoid, true> : block_row<Elements, Monoid, false>,
-             args.rows * parts, kBlockThreads, false, stream, args, elements, group,
-             uint32_t(parts), partial);
+      launch(block_row<Elements, Monoid, kLoad>, args.rows * parts, kBlockThreads, 0, false, stream,
+             args, elements, group, uint32_t(parts), partial);
   if (error != cudaSuccess || parts == 1) return error;
-  return run_combine<Monoid>(p, 1, parts, workspace, out, stream);
+  return run_combine<Monoid>(p, 1, parts, workspace, args.out, stream);
+}
+
+template <class Elements, class Monoid>
+cudaError_t run_thread_row(const Problem& p, const Elements& elements, const void* in, void* out,
+                           cudaStream_t stream) {
+  ThreadRowArgs args;
+  args.in = static_cast<const char*>(in);
+  args.out = out;
+  args.out_type = p.out;
+  args.length = int(p.length);
+  args.pitch = args.length * elements.size();
+  // About 8 KiB a block.
+  args.rows_a_thread = std::clamp(8192 / (kThreadRowThreads * args.pitch), 1, 16);
+  args.rows = p.outputs;
+  args.out_stride = p.kept.count ? p.kept.axis[0].out : 0;
+  const int64_t rows_a_block = int64_t(args.rows_a_thread) * kThreadRowThreads;
+  return launch(thread_row<Elements, Monoid>, ceil_div(args.rows, rows_a_block), kThreadRowThreads,
+                rows_a_block * args.pitch + 2 * kChunkBytes, false, stream, args, elements);
 }
 
 template <class Elements, class Monoid>
 cudaError_t run_columns(const Problem& p, const Plan& plan, const Elements& elements,
                         const void* in, void* out, void* workspace, cudaStream_t stream) {
+  using acc_t = typename Monoid::acc_t;
   ColumnArgs args;
   args.in = static_cast<const char*>(in);
   args.out = out;
@@ -158,21 +190,33 @@ cudaError_t run_columns(const Problem& p, const Plan& plan, const Elements& elem
   args.vector = plan.vector;
   args.log_across = log2_of(plan.across);
   args.log_down = log2_of(plan.down);
-  args.segments = plan.segments;
+  args.segment_rows = segment_rows(p.length);
   args.parts = column_parts(p, plan);
   args.columns = p.kept.count ? p.kept.axis[0].size : 1;
-  args.strips = Divider::of(ceil_div(args.columns, int64_t(plan.across) * plan.vector));
+  constexpr int kVector = kVectorColumns<Elements>;
+  constexpr int kScalar = kScalarColumns<Elements, Monoid>;
+  const bool vector = plan.vector > 1;
+  args.strips =
+      Divider::of(ceil_div(args.columns, int64_t(plan.across) * (vector ? plan.vector : kScalar)));
   args.units = p.outputs / args.columns * args.strips.divisor;
+  args.log_units = units_a_block(plan.across * plan.down, args.units);
+  args.unit_blocks = uint32_t(ceil_div(args.units, int64_t(1) << args.log_units));
   args.length = p.length;
   args.kept = AxesMap::of(p.kept);
   args.reduced = AxesMap::of(p.reduced);
-  const int64_t blocks =
-      ceil_div(args.units, kColumnThreads / (plan.across * plan.down)) * args.parts;
-  auto* partial = static_cast<typename Monoid::acc_t*>(workspace);
-  constexpr int kVector = kVectorColumns<Elements>;
-  const cudaError_t error =
-      launch(plan.vector > 1 ? column<Elements, Monoid, kVector> : column<Elements, Monoid, 1>,
-             blocks, kColumnThreads, false, stream, args, elements, partial);
+  const int64_t threads = block_threads((plan.across * plan.down) << args.log_units);
+  auto* partial = static_cast<acc_t*>(workspace);
+  const auto go = [&](auto kernel, int columns) {
+    return launch(kernel, args.unit_blocks * args.parts, threads,
+                  threads * (columns + 1) * sizeof(acc_t), false, stream, args, elements, partial);
+  };
+  cudaError_t error;
+  if constexpr (kVector > 1) {
+    error = vector ? go(column<Elements, Monoid, kVector, true>, kVector)
+                   : go(column<Elements, Monoid, kScalar, false>, kScalar);
+  } else {
+    error = go(column<Elements, Monoid, kScalar, false>, kScalar);
+  }
   if (error != cudaSuccess || args.parts == 1) return error;
   return run_combine<Monoid>(p, args.columns, args.parts, workspace, out, stream);
 }
@@ -180,9 +224,22 @@ cudaError_t run_columns(const Problem& p, const Plan& plan, const Elements& elem
 template <class Elements, class Monoid>
 cudaError_t run(const Problem& p, const Plan& plan, const Elements& elements, const void* in,
                 void* out, void* workspace, cudaStream_t stream) {
-  const bool columns = plan.engine == Engine::kColumn || plan.engine == Engine::kSplitColumn;
-  return columns ? run_columns<Elements, Monoid>(p, plan, elements, in, out, workspace, stream)
-                 : run_rows<Elements, Monoid>(p, plan, elements, in, out, workspace, stream);
+  if (plan.engine == Engine::kThreadRow)
+    return run_thread_row<Elements, Monoid>(p, elements, in, out, stream);
+  if (plan.engine == Engine::kColumn || plan.engine == Engine::kSplitColumn)
+    return run_columns<Elements, Monoid>(p, plan, elements, in, out, workspace, stream);
+  const RowArgs args = row_args<Elements, Monoid>(p, elements, in, out);
+  switch (args.load) {
+    case RowLoad::kAligned:
+      return run_rows<Elements, Monoid, RowLoad::kAligned>(p, plan, args, elements, workspace,
+                                                           stream);
+    case RowLoad::kShifted:
+      return run_rows<Elements, Monoid, RowLoad::kShifted>(p, plan, args, elements, workspace,
+                                                           stream);
+    default:
+      return run_rows<Elements, Monoid, RowLoad::kGathered>(p, plan, args, elements, workspace,
+                                                            stream);
+  }
 }
 
 }  // namespace reduce_ops::cuda

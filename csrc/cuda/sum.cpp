@@ -12,10 +12,11 @@ size_t workspace_bytes(const Problem& problem, const Plan& plan) {
     parts = column_parts(problem, plan);
     columns = problem.kept.count ? problem.kept.axis[0].size : 1;
   }
-  int64_t all = 0;
-  for (; parts > 1; parts = combine_pass(columns, parts)) all += parts;
   return visit_sum_family(problem.in, problem.cast, [&](auto, auto monoid) {
-    return size_t(all * problem.outputs) * sizeof(typename decltype(monoid)::acc_t);
+    constexpr size_t kBytes = sizeof(typename decltype(monoid)::acc_t);
+    int64_t all = 0;
+    for (int64_t p = parts; p > 1; p = combine_pass(columns, p, combine_threads(kBytes))) all += p;
+    return size_t(all * problem.outputs) * kBytes;
   });
 }
 

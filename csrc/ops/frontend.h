@@ -30,6 +30,9 @@ void check_input(const char* op, const at::Tensor& self);
 void check_out(const char* op, const at::Tensor& self, std::optional<at::ScalarType> dtype,
                const at::Tensor& out);
 
+// An uninitialised contiguous tensor on `like`'s device.
+at::Tensor allocate(at::IntArrayRef sizes, at::ScalarType type, const at::Tensor& like);
+
 // What one call computes. `input` is self, or a copy where it has too many axes.
 struct Request {
   at::Tensor input;

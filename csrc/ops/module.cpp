@@ -1,4 +1,5 @@
 // The Python module reduce_ops._C: the eager entry point and what tests and tools look inside with.
+#define USE_NUMPY        // torch's headers then take numpy integers for ints
 #define FMT_HEADER_ONLY  // torch's headers use fmt, which libtorch does not export
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/csrc/autograd/utils/wrap_outputs.h>
@@ -18,15 +19,8 @@ constexpr const char* kOp = "reduce_ops.sum";
 using OptionalDims = std::optional<std::vector<int64_t>>;
 using OptionalType = std::optional<at::ScalarType>;
 
-// Parses arguments as torch.sum does; the op is then called through the dispatcher.
-PyObject* sum(PyObject*, PyObject* args, PyObject* kwargs) {
-  HANDLE_TH_ERRORS
-  static torch::PythonArgParser parser({
-      "sum(Tensor input, IntArrayRef[1]? dim=None, bool keepdim=False, *, "
-      "ScalarType? dtype=None, Tensor out=None)",
-  });
-  torch::ParsedArgs<5> parsed;
-  torch::PythonArgs r = parser.parse(args, kwargs, parsed);
+// Calls the op through the dispatcher with arguments parsed as torch.sum's.
+PyObject* call_sum(torch::PythonArgs& r) {
   static const auto op =
       c10::Dispatcher::singleton()
           .findSchemaOrThrow("reduce_ops::sum", "dim_IntList")
@@ -49,11 +43,39 @@ PyObject* sum(PyObject*, PyObject* args, PyObject* kwargs) {
                            : op.call(input, dim, keepdim, dtype);
   }
   return torch::autograd::utils::wrap(result);
+}
+
+PyObject* sum(PyObject*, PyObject* args, PyObject* kwargs) {
+  HANDLE_TH_ERRORS
+  static torch::PythonArgParser parser({
+      "reduce_ops.sum(Tensor input, IntArrayRef[1]? dim=None, bool keepdim=False, *, "
+      "ScalarType? dtype=None, Tensor out=None)",
+  });
+  torch::ParsedArgs<5> parsed;
+  torch::PythonArgs r = parser.parse(args, kwargs, parsed);
+  return call_sum(r);
+  END_HANDLE_TH_ERRORS
+}
+
+// torch.ops.reduce_ops.sum's entry point: like torch's generic one, `general`, which matches the
+// arguments with each overload's schema in turn, but with a parser made for sum. Tensors that
+// override torch functions go to the generic one.
+PyObject* sum_op(PyObject* general, PyObject* args, PyObject* kwargs) {
+  HANDLE_TH_ERRORS
+  static torch::PythonArgParser parser({
+      "torch.ops.reduce_ops.sum(Tensor self, IntArrayRef[1]? dim=None, bool keepdim=False, *, "
+      "ScalarType? dtype=None, Tensor out=None)",
+  });
+  torch::ParsedArgs<5> parsed;
+  torch::PythonArgs r = parser.parse(args, kwargs, parsed);
+  return r.has_torch_function() ? PyObject_Call(general, args, kwargs) : call_sum(r);
   END_HANDLE_TH_ERRORS
 }
 
 PyMethodDef sum_method = {"sum", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(sum)),
                           METH_VARARGS | METH_KEYWORDS, "reduce_ops.sum without its docstring"};
+PyMethodDef sum_op_method = {"sum", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(sum_op)),
+                             METH_VARARGS | METH_KEYWORDS, "torch.ops.reduce_ops.sum"};
 
 Request request_for(const at::Tensor& x, const OptionalDims& dim, bool keepdim,
                     OptionalType dtype) {
@@ -62,7 +84,7 @@ Request request_for(const at::Tensor& x, const OptionalDims& dim, bool keepdim,
       wrap_dims(kOp, dim ? at::OptionalIntArrayRef(*dim) : at::OptionalIntArrayRef(), x.dim());
   const at::ScalarType type = sum_dtype(x, dtype);
   return make_request(kOp, x, dims, keepdim, type,
-                      at::empty(reduced_sizes(x.sizes(), dims, keepdim), x.options().dtype(type)));
+                      allocate(reduced_sizes(x.sizes(), dims, keepdim), type, x));
 }
 
 std::string sum_plan(const at::Tensor& x, const OptionalDims& dim, bool keepdim,
@@ -139,6 +161,9 @@ void read_yardstick(const at::Tensor& x) {
 
 PYBIND11_MODULE(_C, m) {
   m.attr("sum") = py::reinterpret_steal<py::object>(PyCFunction_New(&sum_method, nullptr));
+  m.def("sum_op", [](py::object general) {
+    return py::reinterpret_steal<py::object>(PyCFunction_New(&sum_op_method, general.ptr()));
+  });
   m.def("sum_plan", sum_plan, py::arg("x"), py::arg("dim") = py::none(), py::arg("keepdim") = false,
         py::arg("dtype") = py::none());
   m.def("sum_with_plan", sum_with_plan, py::arg("x"), py::arg("dim"), py::arg("keepdim"),

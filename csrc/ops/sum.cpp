@@ -16,9 +16,9 @@ at::Tensor sum_dim(const at::Tensor& self, at::OptionalIntArrayRef dim, bool kee
   check_input(kOp, self);
   const Dims dims = wrap_dims(kOp, dim, self.dim());
   const at::ScalarType type = sum_dtype(self, dtype);
+  to_dtype(kOp, "input", self.scalar_type());
   to_dtype(kOp, "dtype", type);
-  at::Tensor out =
-      at::empty(reduced_sizes(self.sizes(), dims, keepdim), self.options().dtype(type));
+  at::Tensor out = allocate(reduced_sizes(self.sizes(), dims, keepdim), type, self);
   const Request request = make_request(kOp, self, dims, keepdim, type, std::move(out));
   execute_sum(request, pick_plan(request));
   return request.out;

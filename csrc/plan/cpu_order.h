@@ -12,7 +12,7 @@
 //
 // Columns. A segment is kCpuSegmentRows elements of the column. Element r belongs to virtual lane
 // r % kCpuColumnLanes; lanes accumulate and merge as above. The lanes make a narrow contiguous
-// matrix of w columns look like one of 8 w, which fills vectors; 16 rows a lane make the lanes cost
+// matrix of w columns look like one of 8 w, which fills vectors; 32 rows a lane make the lanes cost
 // little where columns are wide.
 //
 // Segments merge as the aligned binary tree of plan/order.h.
@@ -25,7 +25,7 @@
 namespace reduce_ops {
 
 constexpr int kCpuSegmentBytes = 16384;
-constexpr int kCpuSegmentRows = 128;
+constexpr int kCpuSegmentRows = 256;
 constexpr int kCpuColumnLanes = 8;
 
 template <class T>

@@ -9,7 +9,6 @@ namespace reduce_ops {
 namespace {
 
 constexpr int kBlockThreads = 256;
-constexpr int kMaxColumnSegments = 8;
 
 int64_t power_of_two_below(int64_t n) {
   const int64_t above = power_of_two_above(n);
@@ -18,21 +17,32 @@ int64_t power_of_two_below(int64_t n) {
 
 int64_t row_chunks(const Problem& p) { return ceil_div(p.length * size_of(p.in), kChunkBytes); }
 int64_t row_segments(const Problem& p) { return ceil_div(row_chunks(p), kSegmentChunks); }
-int64_t column_segments(const Problem& p) { return ceil_div(p.length, kSegmentRows); }
+int64_t column_segments(const Problem& p) { return ceil_div(p.length, segment_rows(p.length)); }
 int64_t columns_of(const Problem& p) { return p.kept.count ? p.kept.axis[0].size : 1; }
+
+// Rows side by side in memory, as thread_row takes them.
+bool dense_rows(const Problem& p) {
+  return p.reduced.count <= 1 && p.kept.count <= 1 &&
+         (p.kept.count == 0 || p.kept.axis[0].in == p.length);
+}
 
 Plan plan_rows(const Problem& p, const DeviceTraits& device) {
   const int64_t chunks = row_chunks(p);
   const int64_t processors = device.multiprocessors;
   Plan plan;
-  if (chunks <= kOneBatchChunks ||
-      (chunks <= kSegmentChunks && p.outputs >= kWarpRowsPerProcessor * processors)) {
+  if (p.length * size_of(p.in) <= kThreadRowBytes && p.length * size_of(p.in) % 16 &&
+      dense_rows(p) && p.outputs >= kManyNarrowRows) {
+    plan.engine = Engine::kThreadRow;
+    return plan;
+  }
+  if (chunks <= kWarpRowChunks ||
+      (chunks <= 2 * kWarpRowChunks && p.outputs >= kWarpRowsPerProcessor * processors)) {
     plan.engine = Engine::kWarpRow;
     plan.threads = int(std::min<int64_t>(32, power_of_two_above(chunks)));
     return plan;
   }
   const int64_t segments = row_segments(p);
-  if (segments <= kFewSegments || p.outputs >= kRowsPerProcessor * processors) {
+  if (segments <= kFewSegments) {
     plan.engine = Engine::kBlockRow;
     return plan;
   }
@@ -47,24 +57,32 @@ Plan plan_columns(const Problem& p, const DeviceTraits& device) {
   const int64_t columns = columns_of(p);
   const int64_t segments = column_segments(p);
   Plan plan;
-  plan.engine = Engine::kColumn;
   plan.vector = widest_vector(p);
   plan.across = 1;
+  const int64_t per_thread = plan.vector > 1 ? plan.vector : kScalarColumnsAThread;
   // Neighbouring threads take whichever of column and row is closer in memory.
   const bool strided_columns =
       p.kept.count == 0 || p.kept.axis[0].in == 0 ||
       (p.reduced.axis[0].in != 0 && p.reduced.axis[0].in < p.kept.axis[0].in);
-  if (!strided_columns)
-    plan.across = int(std::min<int64_t>(32, power_of_two_above(ceil_div(columns, plan.vector))));
-  const int64_t strips = ceil_div(columns, int64_t(plan.across) * plan.vector);
-  const int64_t units = p.outputs / columns * strips;
-  plan.down = int(std::min<int64_t>(kBlockThreads / plan.across, power_of_two_above(segments)));
-  const int64_t unit_blocks = ceil_div(units, kBlockThreads / (plan.across * plan.down));
-  const int64_t wanted = ceil_div(kColumnBlocksPerProcessor * device.multiprocessors, unit_blocks);
-  const int64_t per_thread = ceil_div(segments, plan.down);
-  plan.segments =
-      int(std::min<int64_t>(kMaxColumnSegments, power_of_two_above(ceil_div(per_thread, wanted))));
-  if (column_parts(p, plan) > 1) plan.engine = Engine::kSplitColumn;
+  if (!strided_columns) {
+    // Whole cache lines, and wider where there is little to do along the reduction.
+    const int line = int(std::clamp<int64_t>(128 / (plan.vector * size_of(p.in)), 8, 32));
+    const int64_t widest = std::max<int64_t>(line, 256 / power_of_two_above(segments));
+    plan.across = int(std::min<int64_t>(std::min<int64_t>(widest, 32),
+                                        power_of_two_above(ceil_div(columns, per_thread))));
+  }
+  const int64_t units = p.outputs / columns * ceil_div(columns, plan.across * per_thread);
+  plan.down = int(std::min<int64_t>(kMaxColumnThreads / plan.across, power_of_two_above(segments)));
+  // A column that one block can take needs no second kernel; else blocks of 256 threads, or of
+  // fewer where that keeps more multiprocessors busy.
+  if (plan.down < segments) {
+    const auto blocks = [&] { return units * ceil_div(segments, plan.down); };
+    while (plan.down > 1 && plan.across * plan.down > 64 &&
+           (plan.across * plan.down > 256 ||
+            blocks() < kColumnBlocksPerProcessor * device.multiprocessors))
+      plan.down /= 2;
+  }
+  plan.engine = column_parts(p, plan) > 1 ? Engine::kSplitColumn : Engine::kColumn;
   return plan;
 }
 
@@ -81,7 +99,7 @@ int widest_vector(const Problem& p) {
   if (is_integral(p.cast) && (!is_integral(p.in) || (p.cast == DType::kBool && p.in != p.cast)))
     return 1;
   const int size = size_of(p.in);
-  const int vector = std::min(4, 16 / size);
+  const int vector = std::min(is_integral(p.in) ? 4 : 8, 16 / size);
   if (p.alignment % (vector * size) || p.kept.axis[0].size % vector) return 1;
   for (int a = 1; a < p.kept.count; ++a) {
     if (p.kept.axis[a].in % vector) return 1;
@@ -97,7 +115,7 @@ int64_t row_parts(const Problem& p, const Plan& plan) {
 }
 
 int64_t column_parts(const Problem& p, const Plan& plan) {
-  return ceil_div(column_segments(p), int64_t(plan.down) * plan.segments);
+  return ceil_div(column_segments(p), plan.down);
 }
 
 Plan make_plan(const Problem& p, const DeviceTraits& device) {
@@ -115,12 +133,19 @@ std::string check_plan(const Plan& plan, const Problem& p) {
   if (empty) return "";
   const bool cpu = plan.engine == Engine::kCpuRow || plan.engine == Engine::kCpuColumn;
   if (cpu == p.cuda) return p.cuda ? "the tensor is on a CUDA device" : "the tensor is on the CPU";
-  const bool rows = plan.engine == Engine::kWarpRow || plan.engine == Engine::kBlockRow ||
-                    plan.engine == Engine::kSplitRow || plan.engine == Engine::kCpuRow;
+  const bool rows = plan.engine == Engine::kThreadRow || plan.engine == Engine::kWarpRow ||
+                    plan.engine == Engine::kBlockRow || plan.engine == Engine::kSplitRow ||
+                    plan.engine == Engine::kCpuRow;
   if (rows != is_rows(p))
     return rows ? "the innermost reduced axis is not contiguous: this takes a column engine"
                 : "the innermost reduced axis is contiguous: this takes a row engine";
   switch (plan.engine) {
+    case Engine::kThreadRow:
+      if (!dense_rows(p)) return "thread_row takes rows that lie side by side in memory";
+      if (p.length * size_of(p.in) > kThreadRowBytes)
+        return "thread_row takes rows of up to 64 bytes, got " +
+               std::to_string(p.length * size_of(p.in));
+      return ceil_div(p.outputs, kBlockThreads) > kMaxBlocks ? "too many rows for one grid" : "";
     case Engine::kWarpRow: {
       if (!power_of_two(plan.threads) || plan.threads > 32)
         return "threads must be a power of two from 1 to 32, got " + std::to_string(plan.threads);
@@ -150,12 +175,11 @@ std::string check_plan(const Plan& plan, const Problem& p) {
       if (plan.vector != 1 && plan.vector != widest_vector(p))
         return "vector must be 1 or " + std::to_string(widest_vector(p)) + ", got " +
                std::to_string(plan.vector);
-      if (!power_of_two(plan.across) || !power_of_two(plan.down) ||
-          int64_t(plan.across) * plan.down > kBlockThreads)
-        return "across and down must be powers of two with a product of at most 256, got " +
+      if (!power_of_two(plan.across) || !power_of_two(plan.down) || plan.across > 32 ||
+          int64_t(plan.across) * plan.down > kMaxColumnThreads)
+        return "across and down must be powers of two, across at most 32 and their product at "
+               "most 512, got " +
                std::to_string(plan.across) + " and " + std::to_string(plan.down);
-      if (!power_of_two(plan.segments) || plan.segments > kMaxColumnSegments)
-        return "segments must be a power of two from 1 to 8, got " + std::to_string(plan.segments);
       const int64_t parts = column_parts(p, plan);
       if ((parts > 1) != (plan.engine == Engine::kSplitColumn))
         return "the plan makes " + std::to_string(parts) +
@@ -163,8 +187,8 @@ std::string check_plan(const Plan& plan, const Problem& p) {
       const int64_t columns = columns_of(p);
       const int64_t units =
           p.outputs / columns * ceil_div(columns, int64_t(plan.across) * plan.vector);
-      const int64_t blocks = ceil_div(units, kBlockThreads / (plan.across * plan.down)) * parts;
-      return blocks > kMaxBlocks ? "too many blocks for one grid" : "";
+      const int64_t room = std::max(1, 256 / (plan.across * plan.down));
+      return ceil_div(units, room) * parts > kMaxBlocks ? "too many blocks for one grid" : "";
     }
     default:
       return check_cpu_plan(plan, p);

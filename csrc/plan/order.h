@@ -8,8 +8,8 @@
 // with lane i + L/2, then L/4, down to 1. Idle lanes hold the identity, which changes no bits, so a
 // segment may always be computed with more lanes, up to kMaxLanes.
 //
-// Columns (strided along the reduction). A column is cut into segments of kSegmentRows elements,
-// accumulated in order by one thread.
+// Columns (strided along the reduction). A column is cut into segments of segment_rows(length)
+// elements, accumulated in order by one thread.
 //
 // In both, segments merge as an aligned binary tree over their index: 0 with 1, 2 with 3, then
 // 0-1 with 2-3, and so on. Any aligned group of 2^k segments is a subtree, so a thread, a block or
@@ -25,7 +25,16 @@ namespace reduce_ops {
 constexpr int kChunkBytes = 16;
 constexpr int kSegmentChunks = 1024;
 constexpr int kMaxLanes = 256;
-constexpr int kSegmentRows = 16;
+constexpr int kThreadRowBytes = 64;       // the longest row of thread_row
+constexpr int kScalarColumnsAThread = 4;  // where they are loaded one by one
+constexpr int kMaxColumnThreads = 512;    // a block
+
+// Short columns are cut finely, so that enough threads take part; long ones coarsely, so that few
+// partial results remain.
+constexpr int kSegmentRowsStep = 16;  // every segment but the last is a multiple of it
+RO_HD constexpr int segment_rows(int64_t length) {
+  return kSegmentRowsStep * (length <= 1024 ? 1 : length <= 8192 ? 2 : 4);
+}
 
 RO_HD constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 

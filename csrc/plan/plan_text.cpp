@@ -22,10 +22,15 @@ constexpr struct {
   const char* name;
   Engine engine;
 } kEngines[] = {
-    {"fill", Engine::kFill},          {"warp_row", Engine::kWarpRow},
-    {"block_row", Engine::kBlockRow}, {"split_row", Engine::kSplitRow},
-    {"column", Engine::kColumn},      {"split_column", Engine::kSplitColumn},
-    {"cpu_row", Engine::kCpuRow},     {"cpu_column", Engine::kCpuColumn},
+    {"fill", Engine::kFill},
+    {"thread_row", Engine::kThreadRow},
+    {"warp_row", Engine::kWarpRow},
+    {"block_row", Engine::kBlockRow},
+    {"split_row", Engine::kSplitRow},
+    {"column", Engine::kColumn},
+    {"split_column", Engine::kSplitColumn},
+    {"cpu_row", Engine::kCpuRow},
+    {"cpu_column", Engine::kCpuColumn},
 };
 
 [[noreturn]] void fail(const std::string& text, const std::string& why) {

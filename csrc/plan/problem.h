@@ -9,7 +9,7 @@
 namespace reduce_ops {
 
 // After merging, more axes than this are made fewer by a contiguous copy.
-constexpr int kMaxAxes = 12;
+constexpr int kMaxAxes = 8;
 
 struct Axis {
   int64_t size;

@@ -3,17 +3,17 @@
 
 namespace reduce_ops {
 
-// A row of up to this many chunks is read by one warp in a single batch of loads.
-constexpr int kOneBatchChunks = 128;
-// Longer rows go to warps where there are at least this many rows per multiprocessor, else to
-// blocks.
+// Narrow rows go through shared memory where there are this many.
+constexpr int kManyNarrowRows = 4096;
+// A row of up to this many chunks is read by one warp, in a single batch of loads, and one of twice
+// as many where there are at least so many rows per multiprocessor. Longer rows go to blocks.
+constexpr int kWarpRowChunks = 128;
 constexpr int kWarpRowsPerProcessor = 32;
-// Rows of several segments are split over blocks where there are fewer rows per multiprocessor.
-constexpr int kRowsPerProcessor = 8;
-// A row of up to this many segments is too short to pay for a second kernel.
-constexpr int kFewSegments = 4;
+// Rows of more segments are split over blocks: many equal blocks of one segment each keep every
+// multiprocessor busy to the end, where fewer blocks of several segments leave a last wave.
+constexpr int kFewSegments = 2;
 // Blocks per multiprocessor that splitting aims at.
-constexpr int kSplitBlocksPerProcessor = 16;
+constexpr int kSplitBlocksPerProcessor = 96;
 constexpr int kColumnBlocksPerProcessor = 4;
 
 }  // namespace reduce_ops

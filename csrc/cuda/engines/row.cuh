@@ -32,27 +32,36 @@ struct RowArgs {
   AxesMap reduced;
 };
 
-// Reads the chunks of one row. kAligned is compiled on its own, the other layouts share code.
-template <bool kAligned>
+// Reads the chunks of one row: load() starts it, chunk() gives the bytes. kLoad is compiled in;
+// kGathered serves kPieces too.
+template <RowLoad kLoad>
 struct RowReader {
+  using Raw = std::conditional_t<kLoad == RowLoad::kShifted, UnalignedChunk, Chunk>;
   const char* row;
 
   template <class Elements>
-  __device__ __forceinline__ Chunk load(const RowArgs& args, const Elements& elements,
-                                        int64_t chunk) const {
-    if constexpr (kAligned) {
+  __device__ __forceinline__ Raw load(const RowArgs& args, const Elements& elements,
+                                      int64_t chunk) const {
+    const int size = elements.size();
+    if constexpr (kLoad == RowLoad::kAligned) {
       return load_chunk(row + chunk * kChunkBytes);
+    } else if constexpr (kLoad == RowLoad::kShifted) {
+      return load_unaligned(row + chunk * kChunkBytes, row + args.length * size);
     } else {
-      const int size = elements.size();
       const int per_chunk = kChunkBytes / size;
-      if (args.load == RowLoad::kShifted)
-        return load_unaligned_chunk(row + chunk * kChunkBytes, row + args.length * size);
+      const int64_t first = chunk * per_chunk;
       if (args.load == RowLoad::kPieces)
-        return load_chunk(row + args.reduced.locate(chunk * per_chunk).in * size);
-      const int64_t rest = args.length - chunk * per_chunk;
-      return gather_chunk(row, args.reduced, size, chunk * per_chunk,
-                          int(rest < per_chunk ? rest : per_chunk));
+        return load_chunk(row + args.reduced.locate(first).in * size);
+      const int64_t rest = args.length - first;
+      return gather_chunk(row, args.reduced, size, first, int(rest < per_chunk ? rest : per_chunk));
     }
+  }
+
+  __device__ __forceinline__ Chunk chunk(const Raw& raw) const {
+    if constexpr (kLoad == RowLoad::kShifted)
+      return shifted(raw, row);
+    else
+      return raw;
   }
 };
 
@@ -68,7 +77,7 @@ __device__ __forceinline__ void accumulate_chunk(typename Monoid::acc_t& acc,
 }
 
 // 2^log_threads threads a row, kLanes virtual lanes a thread, kRows rows a thread.
-template <class Elements, class Monoid, bool kAligned, int kLanes, int kRows>
+template <class Elements, class Monoid, RowLoad kLoad, int kLanes, int kRows>
 __global__ void __launch_bounds__(kBlockThreads)
     warp_row(const __grid_constant__ RowArgs args, Elements elements, int log_threads) {
   using acc_t = typename Monoid::acc_t;
@@ -80,7 +89,7 @@ __global__ void __launch_bounds__(kBlockThreads)
   const int64_t first_row = warp * rows_at_once * kRows + (lane >> log_threads);
   if (warp * rows_at_once * kRows >= args.rows) return;
 
-  RowReader<kAligned> reader[kRows];
+  RowReader<kLoad> reader[kRows];
   bool valid[kRows];
   acc_t acc[kRows][kLanes];
 #pragma unroll
@@ -92,7 +101,7 @@ __global__ void __launch_bounds__(kBlockThreads)
     for (int l = 0; l < kLanes; ++l) acc[r][l] = Monoid::identity();
   }
   for (int base = thread; base < args.chunks; base += threads * kLanes) {
-    Chunk data[kRows][kLanes];
+    typename RowReader<kLoad>::Raw data[kRows][kLanes];
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {
 #pragma unroll
@@ -107,7 +116,8 @@ __global__ void __launch_bounds__(kBlockThreads)
       for (int l = 0; l < kLanes; ++l) {
         const int chunk = base + l * threads;
         if (valid[r] && chunk < args.chunks)
-          accumulate_chunk<Elements, Monoid>(acc[r][l], elements, data[r][l], chunk, args.length);
+          accumulate_chunk<Elements, Monoid>(acc[r][l], elements, reader[r].chunk(data[r][l]),
+                                             chunk, args.length);
       }
     }
   }
@@ -130,7 +140,7 @@ __global__ void __launch_bounds__(kBlockThreads)
 
 // A block computes `group` consecutive segments of a row. With one block a row it stores the
 // result, else the group's accumulator in partial[row * parts + part].
-template <class Elements, class Monoid, bool kAligned>
+template <class Elements, class Monoid, RowLoad kLoad>
 __global__ void __launch_bounds__(kBlockThreads)
     block_row(const __grid_constant__ RowArgs args, Elements elements, int64_t group,
               uint32_t parts, typename Monoid::acc_t* partial) {
@@ -145,11 +155,11 @@ __global__ void __launch_bounds__(kBlockThreads)
   const int64_t row = blockIdx.x / parts;
   const int64_t part = blockIdx.x % parts;
   const Offsets at = args.kept.locate(row);
-  const RowReader<kAligned> reader = {args.in + at.in * elements.size()};
+  const RowReader<kLoad> reader = {args.in + at.in * elements.size()};
   const int64_t first = part * group * kSegmentChunks;
   const int64_t end = min(args.chunks, first + group * kSegmentChunks);
 
-  Chunk data[kSteps];
+  typename RowReader<kLoad>::Raw data[kSteps];
   const auto load_segment = [&](int64_t base) {
 #pragma unroll
     for (int s = 0; s < kSteps; ++s) {
@@ -165,7 +175,8 @@ __global__ void __launch_bounds__(kBlockThreads)
     for (int s = 0; s < kSteps; ++s) {
       const int64_t chunk = base + s * kBlockThreads + threadIdx.x;
       if (chunk < end)
-        accumulate_chunk<Elements, Monoid>(acc, elements, data[s], chunk, args.length);
+        accumulate_chunk<Elements, Monoid>(acc, elements, reader.chunk(data[s]), chunk,
+                                           args.length);
     }
     load_segment(base + kSegmentChunks);  // in flight while the lanes merge
     acc_t* lanes = reinterpret_cast<acc_t*>(lane_storage[done & 1]);

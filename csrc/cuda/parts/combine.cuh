@@ -42,27 +42,52 @@ __device__ __forceinline__ typename Monoid::acc_t halve_threads(typename Monoid:
   return value;
 }
 
-// Adds up aligned pairs of neighbouring threads along the reduction: the tree over segments.
-// Threads are numbered across first. Returns the whole in the threads with down == 0.
-template <class Monoid, int kColumns>
+constexpr int log2_constant(int power) { return power <= 1 ? 0 : 1 + log2_constant(power / 2); }
+
+// Merges the threads of a block along the reduction, as the tree over segments, and hands out one
+// result per column: emit(unit, slot, result). Threads are numbered across, then down, then by
+// unit; acc[c] is slot across * kColumns + c. `storage` holds kColumns + 1 accumulators a thread.
+template <class Monoid, int kColumns, class Emit>
 __device__ __forceinline__ void merge_down(typename Monoid::acc_t (&acc)[kColumns], char* storage,
-                                           int down, int log_across, int log_down) {
+                                           int log_across, int log_down, Emit&& emit) {
   using acc_t = typename Monoid::acc_t;
   acc_t* shared = reinterpret_cast<acc_t*>(storage);
-  const int threads = blockDim.x;
-  for (int step = 1; step < (1 << log_down); step *= 2) {
-    const bool gives = (down & (2 * step - 1)) == step;
-    const bool takes = (down & (2 * step - 1)) == 0;
-    if (gives) {
+  const int across = threadIdx.x & ((1 << log_across) - 1);
+  const int down = (threadIdx.x >> log_across) & ((1 << log_down) - 1);
+  const int unit = threadIdx.x >> (log_across + log_down);
+  // First within warps,
+  int level = 0;
+  for (; level < log_down && level + log_across < 5; ++level) {
 #pragma unroll
-      for (int c = 0; c < kColumns; ++c) shared[c * threads + threadIdx.x] = acc[c];
+    for (int c = 0; c < kColumns; ++c) {
+      const acc_t other = shuffle_down(acc[c], 1 << (level + log_across), 32);
+      acc[c] = Monoid::combine(acc[c], other);
     }
-    __syncthreads();
-    if (takes) {
+  }
+  // then across them: at most 32 values of a slot are left, which neighbouring lanes take up.
+  const int log_left = log_down - level;
+  const int log_slots = log_across + log2_constant(kColumns);
+  const int pitch = (1 << log_slots) + 1;  // odd, against bank conflicts
+  if ((down & ((1 << level) - 1)) == 0) {
+    acc_t* mine = shared + ((unit << log_left) + (down >> level)) * pitch + across * kColumns;
 #pragma unroll
-      for (int c = 0; c < kColumns; ++c)
-        acc[c] = Monoid::combine(acc[c], shared[c * threads + threadIdx.x + (step << log_across)]);
+    for (int c = 0; c < kColumns; ++c) mine[c] = acc[c];
+  }
+  __syncthreads();
+  const int values = int(blockDim.x >> (log_across + log_down)) << (log_slots + log_left);
+  const int lane = threadIdx.x % 32;
+  for (int base = threadIdx.x - lane; base < values; base += blockDim.x) {
+    const int i = base + lane;
+    const int which = i & ((1 << log_left) - 1);
+    const int slot = (i >> log_left) & ((1 << log_slots) - 1);
+    const int its_unit = i >> (log_left + log_slots);
+    acc_t value = Monoid::identity();
+    if (i < values) value = shared[((its_unit << log_left) + which) * pitch + slot];
+    for (int step = 1; step < (1 << log_left); step *= 2) {
+      const acc_t other = shuffle_down(value, step, 32);
+      value = Monoid::combine(value, other);
     }
+    if (i < values && which == 0) emit(its_unit, slot, value);
   }
 }
 

@@ -15,43 +15,34 @@ __device__ __forceinline__ Chunk load_chunk(const char* aligned) {
   return c;
 }
 
-// The same, kept in L1: neighbouring threads read the same 16 bytes again.
-__device__ __forceinline__ Chunk load_shared_chunk(const char* aligned) {
-  const uint4 v = __ldg(reinterpret_cast<const uint4*>(aligned));
-  return {{v.x, v.y, v.z, v.w}};
+// 16 bytes at any address, as the words of 4 bytes that hold them: neighbouring threads share the
+// cache lines. Loading and shifting are apart so that several loads can be in flight. Past `end`,
+// the first byte after the data, the last word that holds data is read again.
+struct UnalignedChunk {
+  uint32_t word[5];
+};
+
+__device__ __forceinline__ UnalignedChunk load_unaligned(const char* address, const char* end) {
+  const int64_t words = reinterpret_cast<intptr_t>(address) & ~intptr_t(3);
+  const int64_t left = reinterpret_cast<intptr_t>(end) - 1 - words;  // to the last byte
+  const int last = int(min(left, int64_t(16))) >> 2;
+  UnalignedChunk raw;
+#pragma unroll
+  for (int k = 0; k < 5; ++k)
+    raw.word[k] = __ldg(reinterpret_cast<const uint32_t*>(words) + min(k, last));
+  return raw;
 }
 
-// The 16 bytes that start `shift` bytes into the 32 bytes lo, hi.
-__device__ __forceinline__ Chunk shift_chunk(const Chunk& lo, const Chunk& hi, int shift) {
-  uint32_t w[8];
-#pragma unroll
-  for (int k = 0; k < 4; ++k) {
-    w[k] = lo.word[k];
-    w[k + 4] = hi.word[k];
-  }
-  if (shift & 8) {
-#pragma unroll
-    for (int k = 0; k < 6; ++k) w[k] = w[k + 2];
-  }
-  if (shift & 4) {
-#pragma unroll
-    for (int k = 0; k < 5; ++k) w[k] = w[k + 1];
-  }
+__device__ __forceinline__ Chunk shifted(const UnalignedChunk& raw, const char* address) {
+  const int bits = int(reinterpret_cast<uintptr_t>(address) & 3) * 8;
   Chunk out;
 #pragma unroll
-  for (int k = 0; k < 4; ++k) out.word[k] = __funnelshift_r(w[k], w[k + 1], (shift & 3) * 8);
+  for (int k = 0; k < 4; ++k) out.word[k] = __funnelshift_r(raw.word[k], raw.word[k + 1], bits);
   return out;
 }
 
-// 16 bytes at any address. `end` is the first byte past the data: the second aligned vector is
-// read only where it holds data, and an aligned vector that holds data never leaves its page.
 __device__ __forceinline__ Chunk load_unaligned_chunk(const char* address, const char* end) {
-  const int shift = int(reinterpret_cast<uintptr_t>(address) & 15);
-  const char* aligned = address - shift;
-  const Chunk lo = load_shared_chunk(aligned);
-  Chunk hi = {};
-  if (shift != 0 && aligned + 16 < end) hi = load_shared_chunk(aligned + 16);
-  return shift_chunk(lo, hi, shift);
+  return shifted(load_unaligned(address, end), address);
 }
 
 // One element of 1 … 16 bytes into the chunk's position e.

@@ -1,5 +1,5 @@
 #include <ATen/cuda/CUDAContext.h>
-#include <ATen/ops/empty.h>
+#include <ATen/cuda/EmptyTensor.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAException.h>
 #include <c10/cuda/CUDAGuard.h>
@@ -12,6 +12,10 @@ namespace reduce_ops::cuda {
 
 int multiprocessors(const at::Tensor& tensor) {
   return at::cuda::getDeviceProperties(tensor.get_device())->multiProcessorCount;
+}
+
+at::Tensor allocate(at::IntArrayRef sizes, at::ScalarType type, at::Device device) {
+  return at::Tensor(at::detail::empty_cuda(sizes, type, device, std::nullopt));
 }
 
 void execute_sum(const Request& request, const Plan& plan) {

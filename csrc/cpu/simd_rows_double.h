@@ -1,0 +1,108 @@
+// Rows of float64. A DoublePair costs seven additions an element, which is more than a cache
+// delivers; long segments take five instructions instead, where their values allow.
+//
+// Elements are scaled by a power of two to well below 1 and accumulated on top of 3.0. While the
+// accumulator stays in [2, 4), its low bits stand at a fixed place and it exceeds every element, so
+//   s = h + x,  q = s - h,  r = x - q
+// splits x into what h took up and the rest without error (Dekker's fast two-sum); the rests are
+// small and few enough for a plain sum. That the accumulator did stay is read off the bitwise or of
+// all its values: exponents of [2, 4) are a single bit, 0x400, so any other value sets another bit,
+// or is 0, from which the next step is exact too. Where it strayed, the segment is summed again
+// with pairs. The decision rests on the segment's elements alone.
+#pragma once
+
+#include "cpu/simd_rows.h"
+
+namespace reduce_ops::cpu {
+namespace {
+
+// Shorter segments do not pay for the preparation.
+constexpr int64_t kLeastScaled = 256;
+// The first elements' largest is scaled to 2^-10: n additions a lane reach neither 2 nor 4 unless
+// later elements are much larger.
+constexpr int kHeadroom = 10;
+
+RO_INLINE bool sum_scaled(const char* p, int64_t n, int components, Word* out, int64_t plane) {
+  constexpr int kVectors = kLanes<double> / kWidth;
+  constexpr int kBytes = Decoder<double>::kBytes;
+  constexpr uint64_t kMagnitude = ~uint64_t(0) >> 1;
+  Vector<int64_t, kWidth> largest = {};
+  static_for<kVectors>([&](auto v) RO_MEMBER {
+    const auto bits = (Vector<int64_t, kWidth>)((Ints)load_full<kBytes>(p + v * kBytes) & kMagnitude);
+    largest = bits > largest ? bits : largest;
+  });
+  int64_t most = 0;
+  for (int l = 0; l < kWidth; ++l) most = largest[l] > most ? largest[l] : most;
+  const int exponent = int(most >> 52) - 1023;
+  if (exponent < -900 || exponent > 900) return false;  // all zero, infinite, NaN, or too extreme
+  const double down = bit_cast<double>(uint64_t(1023 - exponent - kHeadroom) << 52);
+  const double up = bit_cast<double>(uint64_t(1023 + exponent + kHeadroom) << 52);
+
+  const Doubles base = Doubles{} + 3.0, scale = Doubles{} + down;
+  Doubles high[kVectors], low[kVectors];
+  Ints seen = {}, every = ~Ints{};
+  static_for<kVectors>([&](auto v) RO_MEMBER {
+    high[v] = base;
+    low[v] = Doubles{};
+  });
+  const auto add = [&](auto v, Doubles x) RO_MEMBER {
+    const Doubles s = fused(high[v], x, scale);
+    const Doubles q = s - high[v];
+    low[v] += fused(-q, x, scale);
+    high[v] = s;
+  };
+  const auto look = [&] RO_MEMBER {
+    static_for<kVectors / 2>(
+        [&](auto v) RO_MEMBER { seen |= (Ints)high[2 * v] | (Ints)high[2 * v + 1]; });
+  };
+  int64_t left = n;
+  for (; left >= kLanes<double>; left -= kLanes<double>, p += kVectors * kBytes) {
+    static_for<kVectors>([&](auto v) RO_MEMBER { add(v, load<double>(p + v * kBytes)); });
+    look();
+  }
+  static_for<kVectors>([&](auto v) RO_MEMBER {
+    if (left >= (v + 1) * kWidth)
+      add(v, load<double>(p + v * kBytes));
+    else if (left > v * kWidth)
+      add(v, load<double>(p + v * kBytes, int(left - v * kWidth)));
+  });
+  look();
+  static_for<kVectors>([&](auto v) RO_MEMBER { every &= (Ints)high[v]; });
+  uint64_t any = 0, common = ~uint64_t(0);
+  for (int l = 0; l < kWidth; ++l) any |= seen[l], common &= every[l];
+  if (any >> 52 != 0x400 || common >> 52 != 0x400) return false;
+
+  // What the lanes took up are whole multiples of 2^-51 below 1: exact as integers.
+  Plain<uint64_t, kWidth> units[kVectors];
+  Plain<double, kWidth> rests[kVectors];
+  static_for<kVectors>([&](auto v) RO_MEMBER {
+    units[v].sum = (Ints)high[v] - (Ints)base;
+    rests[v].sum = low[v];
+  });
+  merge_vectors<kVectors>(units, kVectors);
+  merge_vectors<kVectors>(rests, kVectors);
+  Word taken[2], rest[2];
+  store_merged(units[0], components, taken, 0);
+  store_merged(rests[0], components, rest, 0);
+  for (int c = 0; c < components; ++c) {
+    const double hi = double(taken[c].i);
+    const double lo = double(taken[c].i - int64_t(hi));
+    out[c].f = hi * 0x1p-51 * up;
+    out[c + plane].f = (lo * 0x1p-51 + rest[c].f) * up;
+  }
+  return true;
+}
+
+template <>
+void sum_row<double>(const char* p, int64_t n, int components, Word* out, int64_t plane) {
+  if (n >= kLeastScaled && sum_scaled(p, n, components, out, plane)) return;
+  constexpr int kVectors = kLanes<double> / kWidth;
+  Accumulator<double> acc[kVectors];
+  static_for<kVectors>([&](auto v) RO_MEMBER { acc[v] = Accumulator<double>::zero(); });
+  add_row<double>(p, n, acc);
+  merge_vectors<kVectors>(acc, (n + kWidth - 1) / kWidth);
+  store_merged(acc[0], components, out, plane);
+}
+
+}  // namespace
+}  // namespace reduce_ops::cpu
