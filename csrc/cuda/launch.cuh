@@ -211,7 +211,11 @@ cudaError_t run_columns(const Problem& p, const Plan& plan, const Elements& elem
                   threads * (columns + 1) * sizeof(acc_t), false, stream, args, elements, partial);
   };
   cudaError_t error;
-  if constexpr (kVector > 1) {
+  if constexpr (kVector > 4) {
+    error = plan.vector == 4 ? go(column<Elements, Monoid, 4, true>, 4)
+            : vector         ? go(column<Elements, Monoid, kVector, true>, kVector)
+                             : go(column<Elements, Monoid, kScalar, false>, kScalar);
+  } else if constexpr (kVector > 1) {
     error = vector ? go(column<Elements, Monoid, kVector, true>, kVector)
                    : go(column<Elements, Monoid, kScalar, false>, kScalar);
   } else {

