@@ -24,6 +24,10 @@ inline int units_a_block(int64_t unit_threads, int64_t units) {
 // Whole warps only.
 inline int64_t block_threads(int64_t threads) { return std::max<int64_t>(32, threads); }
 
+inline bool through_l1(const Problem& p) {
+  return p.outputs * p.length * size_of(p.in) >= kThroughL1Bytes;
+}
+
 // Dtypes that most calls use get every kernel instance, the others share the fewest.
 template <class Elements>
 constexpr bool kIsHot = Elements::kSize == 2 || Elements::kSize == 4;
@@ -33,7 +37,7 @@ constexpr bool kIsHot = Elements::kSize == 2 || Elements::kSize == 4;
 template <class Elements>
 constexpr int kVectorColumns = 1;
 template <class T>
-constexpr int kVectorColumns<Direct<T>> = 16 / sizeof(T);
+constexpr int kVectorColumns<Direct<T>> = sizeof(T) <= 4 ? 4 : 2;
 template <class T>
 constexpr int kVectorColumns<Direct<Complex<T>>> = 1;
 template <>
@@ -105,7 +109,10 @@ RowLoad row_load(const Problem& p, const Elements& elements) {
     }
     return p.alignment == 16;
   };
-  if (p.reduced.count <= 1) return aligned(p.kept, 0) ? RowLoad::kAligned : RowLoad::kShifted;
+  if (p.reduced.count <= 1) {
+    if (!aligned(p.kept, 0)) return RowLoad::kShifted;
+    return through_l1(p) ? RowLoad::kThroughL1 : RowLoad::kAligned;
+  }
   const bool pieces =
       p.reduced.axis[0].size % per_chunk == 0 && aligned(p.kept, 0) && aligned(p.reduced, 1);
   return pieces ? RowLoad::kPieces : RowLoad::kGathered;
@@ -188,6 +195,7 @@ cudaError_t run_columns(const Problem& p, const Plan& plan, const Elements& elem
   args.out = out;
   args.out_type = p.out;
   args.vector = plan.vector;
+  args.segments = plan.segments;
   args.log_across = log2_of(plan.across);
   args.log_down = log2_of(plan.down);
   args.segment_rows = segment_rows(p.length);
@@ -207,19 +215,18 @@ cudaError_t run_columns(const Problem& p, const Plan& plan, const Elements& elem
   const int64_t threads = block_threads((plan.across * plan.down) << args.log_units);
   auto* partial = static_cast<acc_t*>(workspace);
   const auto go = [&](auto kernel, int columns) {
+    const int64_t own = plan.segments > 1 ? columns * (log2_of(plan.segments) + 1) : 0;
     return launch(kernel, args.unit_blocks * args.parts, threads,
-                  threads * (columns + 1) * sizeof(acc_t), false, stream, args, elements, partial);
+                  threads * std::max<int64_t>(own, columns + 1) * sizeof(acc_t), false, stream,
+                  args, elements, partial);
   };
   cudaError_t error;
-  if constexpr (kVector > 4) {
-    error = plan.vector == 4 ? go(column<Elements, Monoid, 4, true>, 4)
-            : vector         ? go(column<Elements, Monoid, kVector, true>, kVector)
-                             : go(column<Elements, Monoid, kScalar, false>, kScalar);
-  } else if constexpr (kVector > 1) {
-    error = vector ? go(column<Elements, Monoid, kVector, true>, kVector)
-                   : go(column<Elements, Monoid, kScalar, false>, kScalar);
+  if constexpr (kVector > 1) {
+    error = !vector         ? go(column<Elements, Monoid, kScalar, false, false>, kScalar)
+            : through_l1(p) ? go(column<Elements, Monoid, kVector, true, true>, kVector)
+                            : go(column<Elements, Monoid, kVector, true, false>, kVector);
   } else {
-    error = go(column<Elements, Monoid, kScalar, false>, kScalar);
+    error = go(column<Elements, Monoid, kScalar, false, false>, kScalar);
   }
   if (error != cudaSuccess || args.parts == 1) return error;
   return run_combine<Monoid>(p, args.columns, args.parts, workspace, out, stream);
@@ -237,6 +244,9 @@ cudaError_t run(const Problem& p, const Plan& plan, const Elements& elements, co
     case RowLoad::kAligned:
       return run_rows<Elements, Monoid, RowLoad::kAligned>(p, plan, args, elements, workspace,
                                                            stream);
+    case RowLoad::kThroughL1:
+      return run_rows<Elements, Monoid, RowLoad::kThroughL1>(p, plan, args, elements, workspace,
+                                                             stream);
     case RowLoad::kShifted:
       return run_rows<Elements, Monoid, RowLoad::kShifted>(p, plan, args, elements, workspace,
                                                            stream);

@@ -64,31 +64,33 @@ Plan plan_columns(const Problem& p, const DeviceTraits& device) {
   const bool strided_columns =
       p.kept.count == 0 || p.kept.axis[0].in == 0 ||
       (p.reduced.axis[0].in != 0 && p.reduced.axis[0].in < p.kept.axis[0].in);
-  const auto units_of = [&](int64_t across) {
-    return p.outputs / columns * ceil_div(columns, across * per_thread);
+  // Threads a row of the strip: 256 bytes of it, fewer where that leaves multiprocessors idle.
+  const auto units = [&] {
+    return p.outputs / columns * ceil_div(columns, plan.across * per_thread);
   };
+  const auto shape = [&](int across) {
+    plan.across = across;
+    // As many segments a thread as leave every multiprocessor its share of threads.
+    plan.segments = int(std::min<int64_t>(kColumnSegments, power_of_two_above(segments)));
+    while (plan.segments > 1 && units() * across * ceil_div(segments, plan.segments) <
+                                    kColumnThreadsPerProcessor * device.multiprocessors)
+      plan.segments /= 2;
+    const int64_t needed = power_of_two_above(ceil_div(segments, plan.segments));
+    // One block a strip, if need be a larger one, saves the second kernel.
+    const int64_t most = plan.segments == 1 && needed * across <= kMaxColumnThreads
+                             ? kMaxColumnThreads
+                             : kBlockThreads;
+    plan.down = int(std::min(most / across, needed));
+  };
+  int64_t across = 1;
   if (!strided_columns) {
-    // A cache line of 128 bytes; less where that keeps more multiprocessors busy, more where there
-    // is little to do along the reduction.
-    int64_t across = std::clamp<int64_t>(128 / (plan.vector * size_of(p.in)), 8, 32);
+    across = std::clamp<int64_t>(256 / (plan.vector * size_of(p.in)), 8, 32);
     across = std::min(across, power_of_two_above(ceil_div(columns, per_thread)));
-    while (across > 4 && units_of(across) < device.multiprocessors) across /= 2;
-    while (across < 32 && across * segments < 256 &&
-           units_of(2 * across) >= kColumnBlocksPerProcessor * device.multiprocessors)
-      across *= 2;
-    plan.across = int(across);
   }
-  const int64_t units = units_of(plan.across);
-  plan.down = int(std::min<int64_t>(kMaxColumnThreads / plan.across, power_of_two_above(segments)));
-  // A column that one block can take needs no second kernel; else blocks of 256 threads, or of
-  // fewer where that keeps more multiprocessors busy.
-  if (plan.down < segments) {
-    const auto blocks = [&] { return units * ceil_div(segments, plan.down); };
-    while (plan.down > 1 && plan.across * plan.down > 64 &&
-           (plan.across * plan.down > 256 ||
-            blocks() < kColumnBlocksPerProcessor * device.multiprocessors))
-      plan.down /= 2;
-  }
+  shape(int(across));
+  while (!strided_columns && plan.across > 4 &&
+         units() * column_parts(p, plan) < device.multiprocessors)
+    shape(plan.across / 2);
   plan.engine = column_parts(p, plan) > 1 ? Engine::kSplitColumn : Engine::kColumn;
   return plan;
 }
@@ -106,7 +108,7 @@ int widest_vector(const Problem& p) {
   if (is_integral(p.cast) && (!is_integral(p.in) || (p.cast == DType::kBool && p.in != p.cast)))
     return 1;
   const int size = size_of(p.in);
-  const int vector = std::min(is_integral(p.in) ? 4 : 8, 16 / size);
+  const int vector = std::min(4, 16 / size);
   if (p.alignment % (vector * size) || p.kept.axis[0].size % vector) return 1;
   for (int a = 1; a < p.kept.count; ++a) {
     if (p.kept.axis[a].in % vector) return 1;
@@ -122,7 +124,7 @@ int64_t row_parts(const Problem& p, const Plan& plan) {
 }
 
 int64_t column_parts(const Problem& p, const Plan& plan) {
-  return ceil_div(column_segments(p), plan.down);
+  return ceil_div(column_segments(p), int64_t(plan.down) * plan.segments);
 }
 
 Plan make_plan(const Problem& p, const DeviceTraits& device) {
@@ -179,8 +181,7 @@ std::string check_plan(const Plan& plan, const Problem& p) {
       return p.outputs * row_parts(p, plan) > kMaxBlocks ? "too many blocks for one grid" : "";
     case Engine::kColumn:
     case Engine::kSplitColumn: {
-      if (plan.vector != 1 && plan.vector != widest_vector(p) &&
-          !(plan.vector == 4 && widest_vector(p) == 8))
+      if (plan.vector != 1 && plan.vector != widest_vector(p))
         return "vector must be 1 or " + std::to_string(widest_vector(p)) + ", got " +
                std::to_string(plan.vector);
       if (!power_of_two(plan.across) || !power_of_two(plan.down) || plan.across > 32 ||
@@ -188,6 +189,11 @@ std::string check_plan(const Plan& plan, const Problem& p) {
         return "across and down must be powers of two, across at most 32 and their product at "
                "most 512, got " +
                std::to_string(plan.across) + " and " + std::to_string(plan.down);
+      if (!power_of_two(plan.segments) || plan.segments > kMaxColumnSegments ||
+          (plan.segments > 1 && plan.across * plan.down > kBlockThreads))
+        return "segments must be a power of two from 1 to 8, 1 where across times down is over "
+               "256, got " +
+               std::to_string(plan.segments);
       const int64_t parts = column_parts(p, plan);
       if ((parts > 1) != (plan.engine == Engine::kSplitColumn))
         return "the plan makes " + std::to_string(parts) +

@@ -27,6 +27,7 @@ constexpr int kSegmentChunks = 1024;
 constexpr int kMaxLanes = 256;
 constexpr int kThreadRowBytes = 64;       // the longest row of thread_row
 constexpr int kScalarColumnsAThread = 4;  // where they are loaded one by one
+constexpr int kMaxColumnSegments = 8;     // a thread
 constexpr int kMaxColumnThreads = 512;    // a block
 
 // Short columns are cut finely, so that enough threads take part; long ones coarsely, so that few

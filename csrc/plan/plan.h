@@ -27,7 +27,7 @@ struct Plan {
   int vector = 0;    // column: columns a thread
   int across = 0;    // column: threads along the columns
   int down = 0;      // column: threads along the reduction
-  int segments = 0;  // split_row: segments a block
+  int segments = 0;  // split_row: segments a block; column: segments a thread
   int parts = 0;     // cpu: aligned groups of segments that a result is cut into, at most
 
   bool operator==(const Plan& o) const {

@@ -14,6 +14,8 @@ constexpr int kWarpRowsPerProcessor = 32;
 constexpr int kFewSegments = 2;
 // Blocks per multiprocessor that splitting aims at.
 constexpr int kSplitBlocksPerProcessor = 96;
-constexpr int kColumnBlocksPerProcessor = 4;
+constexpr int kColumnThreadsPerProcessor = 1024;
+// Segments of a column that a thread takes, where there is work enough.
+constexpr int kColumnSegments = 4;
 
 }  // namespace reduce_ops

@@ -17,6 +17,7 @@ struct ColumnArgs {
   int vector;      // columns a thread: 1, or as many as one load brings
   int log_across;  // threads along the columns
   int log_down;    // threads along the reduction, a segment each
+  int segments;    // a thread, a power of two
   int log_units;   // units a block
   int segment_rows;
   uint32_t unit_blocks;
@@ -30,9 +31,10 @@ struct ColumnArgs {
 };
 
 // `bytes` at a multiple of their number: 4, 8 or 16, or one element.
+template <bool kThroughL1 = false>
 __device__ __forceinline__ Chunk load_columns(const char* address, int bytes) {
   Chunk c = {};
-  if (bytes == 16) return load_chunk(address);
+  if (bytes == 16) return load_chunk<kThroughL1>(address);
   if (bytes == 8) {
     const uint2 v = __ldg(reinterpret_cast<const uint2*>(address));
     c.word[0] = v.x;
@@ -59,14 +61,15 @@ __device__ __forceinline__ Chunk load_element(const char* address, int bytes, bo
 
 // kVector: a thread's columns lie side by side and come with one load. Else they are `across`
 // apart, so that neighbouring threads still read neighbouring elements.
-template <class Elements, class Monoid, int kColumns, bool kVector>
-__global__ void __launch_bounds__(kMaxColumnThreads)
+template <class Elements, class Monoid, int kColumns, bool kVector, bool kThroughL1>
+__global__ void __launch_bounds__(kMaxColumnThreads, kVector ? 2 : 1)
     column(const __grid_constant__ ColumnArgs args, Elements elements,
            typename Monoid::acc_t* partial) {
   using acc_t = typename Monoid::acc_t;
-  constexpr int kRows = 4;  // loaded together; segment_rows() is a multiple of 2 * kRows
+  // Rows loaded together: few enough registers for 1024 threads a multiprocessor.
+  constexpr int kRows = kVector && kColumns * Elements::kSize == 8 ? 8 : 4;
   constexpr int kLoads = kVector ? 1 : kColumns;  // a row
-  static_assert(kSegmentRowsStep % (2 * kRows) == 0, "whole pairs of groups");
+  static_assert(kSegmentRowsStep % kRows == 0, "a whole segment is whole groups of rows");
   extern __shared__ __align__(16) char storage[];
   if (args.parts > 1) allow_next_kernel();
 
@@ -88,40 +91,28 @@ __global__ void __launch_bounds__(kMaxColumnThreads)
   const int64_t outer = args.strips.quotient(unit);
   const int64_t strip = unit - outer * args.strips.divisor;
   const int64_t first_column = (strip << args.log_across) * vector + column_in_strip(across, 0);
-  const int64_t begin = ((part << args.log_down) + down) * args.segment_rows;
-  if (unit < args.units && first_column < args.columns && begin < args.length) {
-    const char* base = args.in + args.kept.locate(outer * args.columns + first_column).in * size;
-    const bool one_axis = args.reduced.count <= 1;
-    const int64_t stride = args.reduced.axis[0].in * size;
-    const int64_t last_apart = (args.columns - 1 - first_column) >> args.log_across
-                                                                        << args.log_across;
-    // Where a thread's columns are; past the last column that one again.
-    const char* column[kLoads];
+  const int64_t begin = ((part << args.log_down) + down) * args.segments * args.segment_rows;
+  const bool valid = unit < args.units && first_column < args.columns && begin < args.length;
+  Offsets at = {0, 0};
+  if (valid) {
+    at = args.kept.locate(outer * args.columns + first_column);
+    const char* base = args.in + at.in * size;
+    // Where a thread's columns are; past the last column that one again, so that no load needs a
+    // branch.
+    int64_t column[kLoads];
 #pragma unroll
     for (int c = 0; c < kLoads; ++c) {
-      const int64_t apart = min(int64_t(c) << args.log_across, last_apart);
-      column[c] = base + apart * args.kept.axis[0].in * size;
+      const int64_t last = (args.columns - 1 - first_column) >> args.log_across;
+      column[c] = (min(int64_t(c), last) << args.log_across) * args.kept.axis[0].in * size;
     }
-    const int64_t end = min(args.length, begin + args.segment_rows);
-    using Rows = Chunk[kRows][kLoads];
-    // Rows n … n + kRows; past the end the last one again, so that no load needs a branch.
-    const auto load_row = [&](Chunk(&row)[kLoads], int64_t offset) {
+    Chunk data[kRows][kLoads];
+    const auto load_row = [&](Chunk(&row)[kLoads], const char* from) {
       if constexpr (kVector) {
-        row[0] = load_columns(column[0] + offset, vector * size);
+        row[0] = load_columns<kThroughL1>(from, vector * size);
       } else {
 #pragma unroll
         for (int c = 0; c < kLoads; ++c)
-          row[c] = load_element(column[c] + offset, size, elements.is_complex());
-      }
-    };
-    const auto load_rows = [&](Rows& rows, int64_t n) {
-      if (one_axis) {
-#pragma unroll
-        for (int r = 0; r < kRows; ++r) load_row(rows[r], min(n + r, end - 1) * stride);
-      } else {
-#pragma unroll
-        for (int r = 0; r < kRows; ++r)
-          load_row(rows[r], args.reduced.locate(min(n + r, end - 1)).in * size);
+          row[c] = load_element(from + column[c], size, elements.is_complex());
       }
     };
     const auto add_row = [&](const Chunk(&row)[kLoads], int64_t n) {
@@ -135,29 +126,78 @@ __global__ void __launch_bounds__(kMaxColumnThreads)
           accumulate<Elements, Monoid>(acc[c], elements, row[c], 1, n);
       }
     };
-    Rows even, odd;
-    load_rows(even, begin);
-    if (end - begin == args.segment_rows) {
-      // One group of rows is in flight while the other is added.
+    const auto add_segment = [&](int64_t begin, int64_t end) {
+      if (args.reduced.count <= 1 && end - begin == args.segment_rows) {
+        const int64_t stride = args.reduced.axis[0].in * size;
+        const char* from = base + begin * stride;
 #pragma unroll 1
-      for (int64_t n = begin; n < end; n += 2 * kRows) {
-        load_rows(odd, n + kRows);
+        for (int64_t n = begin; n < end; n += kRows) {
 #pragma unroll
-        for (int r = 0; r < kRows; ++r) add_row(even[r], n + r);
-        if (n + 2 * kRows < end) load_rows(even, n + 2 * kRows);
+          for (int r = 0; r < kRows; ++r) {
+            load_row(data[r], from);
+            from += stride;
+          }
 #pragma unroll
-        for (int r = 0; r < kRows; ++r) add_row(odd[r], n + kRows + r);
-      }
-    } else {
+          for (int r = 0; r < kRows; ++r) add_row(data[r], n + r);
+        }
+      } else {
 #pragma unroll 1
-      for (int64_t n = begin; n < end; n += kRows) {
-        if (n > begin) load_rows(even, n);
+        for (int64_t n = begin; n < end; n += kRows) {
 #pragma unroll
-        for (int r = 0; r < kRows; ++r) {
-          if (n + r < end) add_row(even[r], n + r);
+          for (int r = 0; r < kRows; ++r)
+            load_row(data[r], base + args.reduced.locate(min(n + r, end - 1)).in * size);
+#pragma unroll
+          for (int r = 0; r < kRows; ++r) {
+            if (n + r < end) add_row(data[r], n + r);
+          }
         }
       }
+    };
+    // The thread's own part of the tree waits in shared memory: registers are for loads.
+    acc_t* own = reinterpret_cast<acc_t*>(storage) + threadIdx.x;
+    const auto slot = [&](int level, int c) -> acc_t& {
+      return own[(level * kColumns + c) * blockDim.x];
+    };
+    int done = 0;
+    for (int64_t first = begin; done < args.segments && first < args.length; ++done) {
+      if (done > 0) {
+#pragma unroll
+        for (int c = 0; c < kColumns; ++c) acc[c] = Monoid::identity();
+      }
+      const int64_t end = min(args.length, first + args.segment_rows);
+      add_segment(first, end);
+      first = end;
+      if (args.segments == 1) continue;
+      int level = 0;
+      for (; done >> level & 1; ++level) {
+#pragma unroll
+        for (int c = 0; c < kColumns; ++c) acc[c] = Monoid::combine(slot(level, c), acc[c]);
+      }
+#pragma unroll
+      for (int c = 0; c < kColumns; ++c) slot(level, c) = acc[c];
     }
+    if (args.segments > 1) {
+      int level = 0;
+      while (!(done >> level & 1)) ++level;
+#pragma unroll
+      for (int c = 0; c < kColumns; ++c) acc[c] = slot(level, c);
+      for (++level; done >> level; ++level) {
+        if (!(done >> level & 1)) continue;
+#pragma unroll
+        for (int c = 0; c < kColumns; ++c) acc[c] = Monoid::combine(slot(level, c), acc[c]);
+      }
+    }
+  }
+  if (args.segments > 1) __syncthreads();       // the storage is used anew
+  if (args.log_down == 0 && args.parts == 1) {  // nothing to merge
+#pragma unroll
+    for (int c = 0; c < kColumns; ++c) {
+      const int64_t apart = column_in_strip(0, c);
+      if (valid && c < vector && first_column + apart < args.columns)
+        store_as(args.out, at.out + apart * args.kept.axis[0].out, args.out_type,
+                 Monoid::finalize(acc[c], args.length));
+    }
+    return;
   }
   merge_down<Monoid, kColumns>(
       acc, storage, args.log_across, args.log_down, [&](int unit_here, int slot, acc_t result) {

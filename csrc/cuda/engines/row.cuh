@@ -14,10 +14,11 @@ constexpr int kBlockThreads = 256;
 static_assert(kBlockThreads == kMaxLanes, "block_row has one thread a lane");
 
 enum class RowLoad : int {
-  kAligned,   // every row starts at a multiple of 16 bytes
-  kShifted,   // rows are contiguous, at any alignment
-  kPieces,    // several pieces a row, each whole aligned chunks
-  kGathered,  // several pieces a row, of any size and alignment
+  kAligned,    // every row starts at a multiple of 16 bytes
+  kThroughL1,  // the same, for long streams (see parts/load.cuh)
+  kShifted,    // rows are contiguous, at any alignment
+  kPieces,     // several pieces a row, each whole aligned chunks
+  kGathered,   // several pieces a row, of any size and alignment
 };
 
 struct RowArgs {
@@ -43,15 +44,15 @@ struct RowReader {
   __device__ __forceinline__ Raw load(const RowArgs& args, const Elements& elements,
                                       int64_t chunk) const {
     const int size = elements.size();
-    if constexpr (kLoad == RowLoad::kAligned) {
-      return load_chunk(row + chunk * kChunkBytes);
+    if constexpr (kLoad == RowLoad::kAligned || kLoad == RowLoad::kThroughL1) {
+      return load_chunk<kLoad == RowLoad::kThroughL1>(row + chunk * kChunkBytes);
     } else if constexpr (kLoad == RowLoad::kShifted) {
       return load_unaligned(row + chunk * kChunkBytes, row + args.length * size);
     } else {
       const int per_chunk = kChunkBytes / size;
       const int64_t first = chunk * per_chunk;
       if (args.load == RowLoad::kPieces)
-        return load_chunk(row + args.reduced.locate(first).in * size);
+        return load_chunk<false>(row + args.reduced.locate(first).in * size);
       const int64_t rest = args.length - first;
       return gather_chunk(row, args.reduced, size, first, int(rest < per_chunk ? rest : per_chunk));
     }

@@ -38,7 +38,7 @@ __global__ void __launch_bounds__(kThreadRowThreads)
   const int chunks = (shift + rows * args.pitch + kChunkBytes - 1) / kChunkBytes;
 #pragma unroll 4
   for (int c = threadIdx.x; c < chunks; c += kThreadRowThreads)
-    reinterpret_cast<Chunk*>(tile)[c] = load_chunk(aligned + int64_t(c) * kChunkBytes);
+    reinterpret_cast<Chunk*>(tile)[c] = load_chunk<false>(aligned + int64_t(c) * kChunkBytes);
   __syncthreads();
 
   const int size = elements.size();

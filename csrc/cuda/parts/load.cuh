@@ -3,16 +3,28 @@
 
 #include "core/elements.h"
 #include "cuda/parts/axes.cuh"
+#include "plan/order.h"
 
 namespace reduce_ops::cuda {
 
-// 16 aligned bytes. A plain load: on an H200 it read 512 MiB at 4.19 TB/s, where one that goes past
-// L1 (.nc.L1::no_allocate) reached 4.03 TB/s. The assembly keeps it a load from global memory.
+// How whole vectors are read. Past L1, a stream also leaves alone what other kernels left in L2,
+// which is worth 2 … 5 us on an H200 up to some 256 MiB; longer streams are read faster through L1
+// (512 MiB: 4.19 against 4.03 TB/s).
+constexpr int64_t kThroughL1Bytes = int64_t(384) << 20;
+
+// 16 aligned bytes. The assembly keeps the choice of cache and a load from global memory.
+template <bool kThroughL1>
 __device__ __forceinline__ Chunk load_chunk(const char* aligned) {
   Chunk c;
-  asm("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
-      : "=r"(c.word[0]), "=r"(c.word[1]), "=r"(c.word[2]), "=r"(c.word[3])
-      : "l"(aligned));
+  if constexpr (kThroughL1) {
+    asm("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+        : "=r"(c.word[0]), "=r"(c.word[1]), "=r"(c.word[2]), "=r"(c.word[3])
+        : "l"(aligned));
+  } else {
+    asm("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+        : "=r"(c.word[0]), "=r"(c.word[1]), "=r"(c.word[2]), "=r"(c.word[3])
+        : "l"(aligned));
+  }
   return c;
 }
 
