@@ -205,8 +205,12 @@ def condition(values: Iterable[float], exact: tuple[float, float]) -> float:
 
 # Plans ---------------------------------------------------------------------------------------
 
-_TILES = ((32, 16), (32, 8), (32, 1), (16, 16), (8, 64), (8, 8), (4, 4), (1, 256), (1, 1))
-_COLUMNS = tuple(f"vector={v},across={a},down={d}" for v in (1, 2, 4, 8) for a, d in _TILES)
+# across, down, segments a thread
+_TILES = ((32, 16, 1), (32, 8, 2), (32, 1, 1), (16, 16, 1), (16, 4, 8), (8, 64, 1), (8, 8, 4))
+_TILES += ((4, 4, 1), (1, 256, 1), (1, 64, 2), (1, 1, 1))
+_COLUMNS = tuple(
+    f"vector={v},across={a},down={d},segments={s}" for v in (1, 2, 4) for a, d, s in _TILES
+)
 CANDIDATES = {
     "cpu": (
         "fill()",

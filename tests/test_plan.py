@@ -49,7 +49,7 @@ def test_normal_form_is_stable(text):
     (
         "  warp_row( threads = 8 )  ",
         "split_row( segments=4)",
-        "column(down=8,across=32,vector=4)",
+        "column(down=8,across=32,vector=4,segments=2)",
     ),
 )
 def test_spaces_and_the_order_of_fields_do_not_matter(text):
@@ -127,15 +127,15 @@ def test_a_plan_that_does_not_fit_is_refused_with_a_reason(text, shape, dims, wo
         ("split_row()", (3, 100_000), [1]),
         ("thread_row()", (3, 100), [1]),
         ("thread_row()", (64, 8), [0]),
-        ("column(vector=3,across=8,down=8)", (64, 8), [0]),
-        ("column(vector=4,across=8,down=8)", (64, 7), [0]),
-        ("column(vector=16,across=8,down=8)", (64, 16), [0]),
-        ("column(vector=1,across=64,down=8)", (64, 8), [0]),
-        ("column(vector=1,across=32,down=32)", (64, 8), [0]),
-        ("column(vector=1,across=3,down=8)", (64, 8), [0]),
-        ("column(vector=1,across=8,down=2)", (64, 8), [0]),  # 4 segments, 2 fit
+        ("column(vector=3,across=8,down=8,segments=1)", (64, 8), [0]),
+        ("column(vector=4,across=8,down=8,segments=1)", (64, 7), [0]),
+        ("column(vector=16,across=8,down=8,segments=1)", (64, 16), [0]),
+        ("column(vector=1,across=64,down=8,segments=1)", (64, 8), [0]),
+        ("column(vector=1,across=32,down=32,segments=1)", (64, 8), [0]),
+        ("column(vector=1,across=3,down=8,segments=1)", (64, 8), [0]),
+        ("column(vector=1,across=8,down=2,segments=1)", (64, 8), [0]),  # 4 segments, 2 fit
         ("column(vector=1,across=8)", (64, 8), [0]),
-        ("split_column(vector=1,across=8,down=8)", (64, 8), [0]),  # one part only
+        ("split_column(vector=1,across=8,down=8,segments=1)", (64, 8), [0]),  # one part only
     ),
 )
 def test_cuda_plans_that_do_not_fit(text, shape, dims):
@@ -157,7 +157,7 @@ def test_cuda_plans_that_do_not_fit(text, shape, dims):
         ((8192, 8192), [1], "bfloat16", {"warp_row", "block_row"}),
         ((1, 2**27), [1], "float32", {"split_row"}),
         ((2**27,), [0], "bfloat16", {"split_row"}),
-        ((4096, 65_536), [1], "float32", {"block_row"}),
+        ((4096, 65_536), [1], "float32", {"split_row"}),
         ((65_536, 256), [0], "bfloat16", {"split_column"}),
         ((16, 2**20), [0], "float32", {"column"}),
         ((8192, 8192), [0], "bfloat16", {"column", "split_column"}),

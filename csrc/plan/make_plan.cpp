@@ -64,30 +64,29 @@ Plan plan_columns(const Problem& p, const DeviceTraits& device) {
   const bool strided_columns =
       p.kept.count == 0 || p.kept.axis[0].in == 0 ||
       (p.reduced.axis[0].in != 0 && p.reduced.axis[0].in < p.kept.axis[0].in);
-  // Threads a row of the strip: 256 bytes of it, fewer where that leaves multiprocessors idle.
+  // Threads a row of the strip: a cache line of it, fewer where that leaves multiprocessors idle.
   const auto units = [&] {
     return p.outputs / columns * ceil_div(columns, plan.across * per_thread);
   };
-  const auto shape = [&](int across) {
-    plan.across = across;
-    // As many segments a thread as leave every multiprocessor its share of threads.
-    plan.segments = int(std::min<int64_t>(kColumnSegments, power_of_two_above(segments)));
-    while (plan.segments > 1 && units() * across * ceil_div(segments, plan.segments) <
-                                    kColumnThreadsPerProcessor * device.multiprocessors)
+  const auto shape = [&](int64_t across) {
+    plan.across = int(across);
+    const auto needed = [&] { return power_of_two_above(ceil_div(segments, plan.segments)); };
+    // As many segments a thread as leave two warps a block and every multiprocessor its threads.
+    plan.segments = kMaxColumnSegments;
+    while (plan.segments > 1 &&
+           (across * needed() < 64 || units() * across * ceil_div(segments, plan.segments) <
+                                          kColumnThreadsPerProcessor * device.multiprocessors))
       plan.segments /= 2;
-    const int64_t needed = power_of_two_above(ceil_div(segments, plan.segments));
     // One block a strip, if need be a larger one, saves the second kernel.
-    const int64_t most = plan.segments == 1 && needed * across <= kMaxColumnThreads
-                             ? kMaxColumnThreads
-                             : kBlockThreads;
-    plan.down = int(std::min(most / across, needed));
+    const bool large = plan.segments == 1 && across * needed() <= kMaxColumnThreads;
+    plan.down = int(std::min((large ? kMaxColumnThreads : kColumnBlockThreads) / across, needed()));
   };
   int64_t across = 1;
   if (!strided_columns) {
-    across = std::clamp<int64_t>(256 / (plan.vector * size_of(p.in)), 8, 32);
+    across = std::clamp<int64_t>(128 / (plan.vector * size_of(p.in)), 8, 32);
     across = std::min(across, power_of_two_above(ceil_div(columns, per_thread)));
   }
-  shape(int(across));
+  shape(across);
   while (!strided_columns && plan.across > 4 &&
          units() * column_parts(p, plan) < device.multiprocessors)
     shape(plan.across / 2);

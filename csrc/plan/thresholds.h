@@ -4,7 +4,7 @@
 namespace reduce_ops {
 
 // Narrow rows go through shared memory where there are this many.
-constexpr int kManyNarrowRows = 4096;
+constexpr int kManyNarrowRows = 256;
 // A row of up to this many chunks is read by one warp, in a single batch of loads, and one of twice
 // as many where there are at least so many rows per multiprocessor. Longer rows go to blocks.
 constexpr int kWarpRowChunks = 128;
@@ -14,8 +14,9 @@ constexpr int kWarpRowsPerProcessor = 32;
 constexpr int kFewSegments = 2;
 // Blocks per multiprocessor that splitting aims at.
 constexpr int kSplitBlocksPerProcessor = 96;
-constexpr int kColumnThreadsPerProcessor = 1024;
-// Segments of a column that a thread takes, where there is work enough.
-constexpr int kColumnSegments = 4;
+// Columns: threads of a block, and threads per multiprocessor below which a thread takes fewer
+// segments.
+constexpr int64_t kColumnBlockThreads = 128;
+constexpr int kColumnThreadsPerProcessor = 768;
 
 }  // namespace reduce_ops
