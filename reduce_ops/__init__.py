@@ -11,6 +11,6 @@ _C = load()
 from . import _fake as _fake  # noqa: E402  (registers fake kernels and vmap rules)
 from ._build_info import VERSION as __version__  # noqa: E402
 from .explain import Explanation, explain  # noqa: E402
-from .functions import sum  # noqa: A004, E402
+from .functions import sum  # noqa: E402
 
 __all__ = ["Explanation", "__version__", "explain", "sum"]

@@ -1,4 +1,4 @@
-"""The public functions. In eager mode they enter C++ at once; traced, they are their ``torch.ops``."""
+"""The public functions. In eager mode they enter C++ at once; traced, they are their torch ops."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _shorten(packet: torch._ops.OpOverloadPacket) -> None:
 _shorten(torch.ops.reduce_ops.sum)
 
 
-def sum(  # noqa: A001  (torch's name)
+def sum(
     input: torch.Tensor,
     dim: int | Sequence[int] | None = None,
     keepdim: bool = False,

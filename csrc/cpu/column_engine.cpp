@@ -12,8 +12,8 @@ namespace {
 
 constexpr int kLanes = kCpuColumnLanes;
 constexpr int kRowsALane = kCpuSegmentRows / kLanes;
-// Accumulator words of a wide strip, 32 KiB: longer rows are better streams than narrower strips that
-// would fit the L1 cache.
+// Accumulator words of a wide strip, 32 KiB: longer rows are better streams than narrower strips
+// that would fit the L1 cache.
 constexpr int kWideWords = 4096;
 constexpr int kNarrowWidth = 64;  // components; wider strips gain nothing from virtual rows
 constexpr int kTileWidth = 16;    // columns: short enough to fit, wide enough for a cache line

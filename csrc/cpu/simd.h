@@ -40,8 +40,8 @@ struct Kernels {
   // `components` (1 or 2) results at out[r * components].
   void (*rows)(const char* x, int64_t pitch, int64_t count, int64_t n, int components, Word* out,
                int64_t plane);
-  // acc[c] = ((acc[c] + row[0][c]) + row[1][c]) + …, from zero where `fresh`. With `into`, the result
-  // goes to into[c] = combine(into[c], result) instead, and acc holds nothing of use after.
+  // acc[c] = ((acc[c] + row[0][c]) + row[1][c]) + …, from zero where `fresh`. With `into`, the
+  // result goes to into[c] = combine(into[c], result) instead, and acc holds nothing of use after.
   void (*columns)(const char* const* row, int rows, int64_t width, bool fresh, Word* acc,
                   Word* into, int64_t plane);
   // a[c] = combine(a[c], b[c]); b may start inside a, `width` or more words on.

@@ -57,8 +57,8 @@ template <class T, int kRows>
 RO_INLINE void sum_rest(const char* const* row, int64_t c, int count, const Ends& ends) {
   Accumulator<T> a[1];
   begin_block<T, 1>(a, ends, c);
-  static_for<kRows>(
-      [&](auto r) RO_MEMBER { a[0].add(load<T>(row[r] + c * int64_t(sizeof(T)), count)); });
+  static_for<kRows>([&](auto r)
+                        RO_MEMBER { a[0].add(load<T>(row[r] + c * int64_t(sizeof(T)), count)); });
   end_block<T, 1>(a, ends, c);
 }
 
@@ -115,8 +115,7 @@ RO_INLINE int64_t sum_staged(const char* const* row, int64_t width, const Ends& 
   const int64_t blocks = width / kColumns;
   if (!kStages || kRows * kColumns < kAhead || blocks == 0) return 0;
   alignas(32) float buffer[2][kRows * kColumns];
-  static_for<kRows>(
-      [&](auto r) RO_MEMBER { Block::stage_row(row[r], buffer[0] + r * kColumns); });
+  static_for<kRows>([&](auto r) RO_MEMBER { Block::stage_row(row[r], buffer[0] + r * kColumns); });
   for (int64_t b = 0; b < blocks; ++b) {
     Accumulator<T> a[kVectors];
     begin_block<T, kVectors>(a, ends, b * kColumns);
@@ -126,8 +125,8 @@ RO_INLINE int64_t sum_staged(const char* const* row, int64_t width, const Ends& 
     const int64_t next = std::min(b + 1, blocks - 1) * kColumns * 2;
     static_for<kRows>([&](auto r) RO_MEMBER {
       Block::stage_row(row[r] + next, to + r * kColumns);
-      static_for<kVectors>(
-          [&](auto v) RO_MEMBER { a[v].add(staged(from + r * kColumns + v * kWidth)); });
+      static_for<kVectors>([&](auto v)
+                               RO_MEMBER { a[v].add(staged(from + r * kColumns + v * kWidth)); });
     });
     Block::to_memory_order(a);
     end_block<T, kVectors>(a, ends, b * kColumns);
@@ -151,8 +150,8 @@ RO_INLINE void sum_group(const char* const* rows, int64_t width, const Ends& end
 }
 
 template <class T>
-void sum_columns(const char* const* row, int rows, int64_t width, bool fresh, Word* acc,
-                 Word* into, int64_t plane) {
+void sum_columns(const char* const* row, int rows, int64_t width, bool fresh, Word* acc, Word* into,
+                 int64_t plane) {
   while (rows > 0) {
     const int group = rows >= 8 ? 8 : rows >= 4 ? 4 : 1;
     const Ends ends = {fresh, acc, rows == group ? into : nullptr, plane};

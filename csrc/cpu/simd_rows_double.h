@@ -28,7 +28,8 @@ RO_INLINE bool sum_scaled(const char* p, int64_t n, int components, Word* out, i
   constexpr uint64_t kMagnitude = ~uint64_t(0) >> 1;
   Vector<int64_t, kWidth> largest = {};
   static_for<kVectors>([&](auto v) RO_MEMBER {
-    const auto bits = (Vector<int64_t, kWidth>)((Ints)load_full<kBytes>(p + v * kBytes) & kMagnitude);
+    const auto bits =
+        (Vector<int64_t, kWidth>)((Ints)load_full<kBytes>(p + v * kBytes) & kMagnitude);
     largest = bits > largest ? bits : largest;
   });
   int64_t most = 0;
@@ -52,8 +53,8 @@ RO_INLINE bool sum_scaled(const char* p, int64_t n, int components, Word* out, i
     high[v] = s;
   };
   const auto look = [&] RO_MEMBER {
-    static_for<kVectors / 2>(
-        [&](auto v) RO_MEMBER { seen |= (Ints)high[2 * v] | (Ints)high[2 * v + 1]; });
+    static_for<kVectors / 2>([&](auto v)
+                                 RO_MEMBER { seen |= (Ints)high[2 * v] | (Ints)high[2 * v + 1]; });
   };
   int64_t left = n;
   for (; left >= kLanes<double>; left -= kLanes<double>, p += kVectors * kBytes) {

@@ -204,8 +204,9 @@ cudaError_t run_columns(const Problem& p, const Plan& plan, const Elements& elem
   constexpr int kVector = kVectorColumns<Elements>;
   constexpr int kScalar = kScalarColumns<Elements, Monoid>;
   const bool vector = plan.vector > 1;
+  const int scalar = scalar_columns(p) == 1 ? 1 : kScalar;
   args.strips =
-      Divider::of(ceil_div(args.columns, int64_t(plan.across) * (vector ? plan.vector : kScalar)));
+      Divider::of(ceil_div(args.columns, int64_t(plan.across) * (vector ? plan.vector : scalar)));
   args.units = p.outputs / args.columns * args.strips.divisor;
   args.log_units = units_a_block(plan.across * plan.down, args.units);
   args.unit_blocks = uint32_t(ceil_div(args.units, int64_t(1) << args.log_units));
@@ -220,14 +221,13 @@ cudaError_t run_columns(const Problem& p, const Plan& plan, const Elements& elem
                   threads * std::max<int64_t>(own, columns + 1) * sizeof(acc_t), false, stream,
                   args, elements, partial);
   };
-  cudaError_t error;
-  if constexpr (kVector > 1) {
-    error = !vector         ? go(column<Elements, Monoid, kScalar, false, false>, kScalar)
-            : through_l1(p) ? go(column<Elements, Monoid, kVector, true, true>, kVector)
-                            : go(column<Elements, Monoid, kVector, true, false>, kVector);
-  } else {
-    error = go(column<Elements, Monoid, kScalar, false, false>, kScalar);
-  }
+  cudaError_t error = cudaSuccess;
+  if (!vector)
+    error = scalar == 1 ? go(column<Elements, Monoid, 1, false, false>, 1)
+                        : go(column<Elements, Monoid, kScalar, false, false>, kScalar);
+  else if constexpr (kVector > 1)
+    error = through_l1(p) ? go(column<Elements, Monoid, kVector, true, true>, kVector)
+                          : go(column<Elements, Monoid, kVector, true, false>, kVector);
   if (error != cudaSuccess || args.parts == 1) return error;
   return run_combine<Monoid>(p, args.columns, args.parts, workspace, out, stream);
 }

@@ -36,7 +36,7 @@ Plan plan_rows(const Problem& p, const DeviceTraits& device) {
     return plan;
   }
   if (chunks <= kWarpRowChunks ||
-      (chunks <= 2 * kWarpRowChunks && p.outputs >= kWarpRowsPerProcessor * processors)) {
+      (chunks <= kManyWarpRowsChunks && p.outputs >= kWarpRowsPerProcessor * processors)) {
     plan.engine = Engine::kWarpRow;
     plan.threads = int(std::min<int64_t>(32, power_of_two_above(chunks)));
     return plan;
@@ -59,7 +59,7 @@ Plan plan_columns(const Problem& p, const DeviceTraits& device) {
   Plan plan;
   plan.vector = widest_vector(p);
   plan.across = 1;
-  const int64_t per_thread = plan.vector > 1 ? plan.vector : kScalarColumnsAThread;
+  const int64_t per_thread = plan.vector > 1 ? plan.vector : scalar_columns(p);
   // Neighbouring threads take whichever of column and row is closer in memory.
   const bool strided_columns =
       p.kept.count == 0 || p.kept.axis[0].in == 0 ||
@@ -117,6 +117,8 @@ int widest_vector(const Problem& p) {
   }
   return vector;
 }
+
+int scalar_columns(const Problem& p) { return columns_of(p) <= 32 ? 1 : kScalarColumnsAThread; }
 
 int64_t row_parts(const Problem& p, const Plan& plan) {
   return plan.engine == Engine::kSplitRow ? ceil_div(row_segments(p), plan.segments) : 1;

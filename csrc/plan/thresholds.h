@@ -5,9 +5,10 @@ namespace reduce_ops {
 
 // Narrow rows go through shared memory where there are this many.
 constexpr int kManyNarrowRows = 256;
-// A row of up to this many chunks is read by one warp, in a single batch of loads, and one of twice
-// as many where there are at least so many rows per multiprocessor. Longer rows go to blocks.
+// A row of up to this many chunks is read by one warp, in a single batch of loads, and one of up to
+// four batches where there are at least so many rows per multiprocessor. Longer rows go to blocks.
 constexpr int kWarpRowChunks = 128;
+constexpr int kManyWarpRowsChunks = 512;
 constexpr int kWarpRowsPerProcessor = 32;
 // Rows of more segments are split over blocks: many equal blocks of one segment each keep every
 // multiprocessor busy to the end, where fewer blocks of several segments leave a last wave.

@@ -67,7 +67,7 @@ __global__ void __launch_bounds__(kMaxColumnThreads, kVector ? 2 : 1)
            typename Monoid::acc_t* partial) {
   using acc_t = typename Monoid::acc_t;
   // Rows loaded together: few enough registers for 1024 threads a multiprocessor.
-  constexpr int kRows = kVector && kColumns * Elements::kSize == 8 ? 8 : 4;
+  constexpr int kRows = kColumns == 1 || (kVector && kColumns * Elements::kSize == 8) ? 8 : 4;
   constexpr int kLoads = kVector ? 1 : kColumns;  // a row
   static_assert(kSegmentRowsStep % kRows == 0, "a whole segment is whole groups of rows");
   extern __shared__ __align__(16) char storage[];
