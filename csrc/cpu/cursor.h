@@ -12,6 +12,8 @@ class Cursor {
   Cursor(const Axes& axes, int64_t position) : axes_(axes) {
     for (int a = 0; a < axes.count; ++a) {
       const Axis& axis = axes.axis[a];
+      index_[a] = 0;
+      if (position == 0) continue;
       index_[a] = position % axis.size;
       position /= axis.size;
       in += index_[a] * axis.in;

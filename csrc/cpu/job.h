@@ -88,7 +88,7 @@ class StripTree {
     for (int64_t merged = ++filled_; merged % 2 == 0; merged /= 2) pop();
   }
   // The strip with everything that was pushed.
-  const Word* finish() {
+  Word* finish() {
     while (top_ > 1) pop();
     return words_.get();
   }

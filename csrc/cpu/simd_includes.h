@@ -10,5 +10,5 @@
 #include <immintrin.h>
 #endif
 
-#include "core/math.h"
+#include "core/elements.h"
 #include "cpu/simd.h"

@@ -9,9 +9,52 @@
 namespace reduce_ops::cpu {
 namespace {
 
+// Rows of kCount <= 8 components: lanes without vectors.
+template <class T, int kCount>
+RO_INLINE void sum_short_rows(const char* x, int64_t pitch, int64_t count, Word* out,
+                              int64_t plane) {
+  using Lane = typename AccumulatorOf<T, 1>::type;
+  for (int64_t r = 0; r < count; ++r) {
+    Lane lane[8];
+    static_for<kCount>([&](auto c) RO_MEMBER {
+      T value;
+      memcpy(&value, x + r * pitch + c * sizeof(T), sizeof(T));
+      lane[c] = Lane::zero();
+      lane[c].add(typename Lane::vector_t(widen(value)));
+    });
+    static_for<3>([&](auto step) RO_MEMBER {
+      constexpr int kHalf = 4 >> step;
+      static_for<kHalf>([&](auto c) RO_MEMBER {
+        if constexpr (c + kHalf < kCount) lane[c].merge(lane[c + kHalf]);
+      });
+    });
+    lane[0].store(out + r, plane);
+  }
+}
+
 template <class T>
 void sum_rows(const char* x, int64_t pitch, int64_t count, int64_t n, int components, Word* out,
               int64_t plane) {
+  if (components == 1) {
+    switch (n) {
+      case 1:
+        return sum_short_rows<T, 1>(x, pitch, count, out, plane);
+      case 2:
+        return sum_short_rows<T, 2>(x, pitch, count, out, plane);
+      case 3:
+        return sum_short_rows<T, 3>(x, pitch, count, out, plane);
+      case 4:
+        return sum_short_rows<T, 4>(x, pitch, count, out, plane);
+      case 5:
+        return sum_short_rows<T, 5>(x, pitch, count, out, plane);
+      case 6:
+        return sum_short_rows<T, 6>(x, pitch, count, out, plane);
+      case 7:
+        return sum_short_rows<T, 7>(x, pitch, count, out, plane);
+      case 8:
+        return sum_short_rows<T, 8>(x, pitch, count, out, plane);
+    }
+  }
   for (int64_t r = 0; r < count; ++r)
     sum_row<T>(x + r * pitch, n, components, out + r * components, plane);
 }

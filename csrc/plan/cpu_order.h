@@ -4,7 +4,7 @@
 // An element is seen as its real components (a complex number as two neighbouring numbers), of the
 // type that the kernel reads: the input's own, or the one it was cast to (cpu_element_size).
 //
-// Rows. A segment is kCpuSegmentBytes of elements: half of a 32 KiB L1 cache, long enough to hide
+// Rows. A segment is kCpuSegmentBytes of elements: what an L1 cache holds, long enough to hide
 // merging the lanes. In a segment, component c belongs to virtual lane c % L; a lane accumulates in
 // order, then lanes merge by halving: lane i with i + L/2, then L/4, down to one a component.
 // L is 32 (16 for float64, whose accumulator is a pair): 4 vectors of AVX-512, 8 of AVX2, enough
@@ -24,7 +24,7 @@
 
 namespace reduce_ops {
 
-constexpr int kCpuSegmentBytes = 16384;
+constexpr int kCpuSegmentBytes = 32768;
 constexpr int kCpuSegmentRows = 256;
 constexpr int kCpuColumnLanes = 8;
 

@@ -8,17 +8,23 @@ namespace reduce_ops {
 
 namespace {
 
-// A parallel region costs 5 to 10 µs, so each thread must have more than this to do.
-constexpr int64_t kLeastNanosecondsAThread = 10000;
+// A parallel region costs 2 µs while its threads are awake and 10 where they sleep, so each thread
+// must have more than this to do.
+constexpr int64_t kLeastNanosecondsAThread = 5000;
 // Tasks a thread, so that an uneven division loses little.
 constexpr int64_t kTasksAThread = 8;
 
-// One thread's time, within a factor of two: bytes from a shared cache, elements through the
-// conversion to an accumulator.
+// One thread's time for data in a shared cache, within a factor of two.
 int64_t nanoseconds(const Problem& p) {
-  const int64_t elements = p.outputs * p.length;
-  const bool casts = cpu_element_size(p) != size_of(p.in);
-  return elements * size_of(p.in) / 64 + (casts ? elements * 2 : elements / 24) + p.outputs;
+  const int size = size_of(p.in);
+  int picoseconds = 2000;  // an element that is cast
+  if (cpu_element_size(p) == size) {
+    if (is_rows(p))
+      picoseconds = size == 1 ? 12 : size == 2 ? 60 : size == 4 ? 45 : 100;
+    else
+      picoseconds = size == 4 ? 65 : size == 8 ? 150 : 80;
+  }
+  return int64_t(double(p.outputs) * double(p.length) * picoseconds / 1000) + p.outputs;
 }
 
 }  // namespace
@@ -30,9 +36,9 @@ Plan make_cpu_plan(const Problem& p, const DeviceTraits& device) {
   plan.threads = int(std::clamp<int64_t>(useful, 1, std::max(device.threads, 1)));
   plan.parts = 1;
   if (plan.threads == 1) return plan;
-  // Rows are tasks one by one; columns are tasks in strips of up to 512.
+  // Rows are tasks one by one; columns are tasks in strips of up to 4096.
   const int64_t columns = p.kept.count && p.kept.axis[0].in == 1 ? p.kept.axis[0].size : 1;
-  const int64_t tasks = is_rows(p) ? p.outputs : p.outputs / columns * ceil_div(columns, 512);
+  const int64_t tasks = is_rows(p) ? p.outputs : p.outputs / columns * ceil_div(columns, 4096);
   const int64_t wanted = plan.threads * kTasksAThread;
   if (tasks < wanted)
     plan.parts = int(power_of_two_above(std::min(ceil_div(wanted, tasks), cpu_segments(p))));

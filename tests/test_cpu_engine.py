@@ -1,0 +1,190 @@
+"""The CPU engines: one result whatever the plan, the threads and the instruction set."""
+
+import hashlib
+import math
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+
+import reduce_ops
+from reduce_ops import _C
+
+DTYPES = (
+    torch.float32,
+    torch.float16,
+    torch.bfloat16,
+    torch.float64,
+    torch.int64,
+    torch.int32,
+    torch.int16,
+    torch.int8,
+    torch.uint8,
+    torch.bool,
+    torch.complex64,
+    torch.complex128,
+)
+PLANS = ("threads=1, parts=1", "threads=2, parts=1", "parts=2", "threads=2, parts=8", "parts=64")
+
+
+def numbers(shape, dtype, seed=1):
+    """Fixed values of many magnitudes and both signs, made of integer arithmetic alone: torch's
+    generators give other numbers with other instruction sets."""
+    count = math.prod(shape) * (2 if dtype.is_complex else 1)
+    bits = torch.arange(count, dtype=torch.int64) + 7919 * seed
+    for shift in (33, 29, 32):
+        bits = (bits ^ (bits >> shift)) * 0x4F1BBCDCBFA53E0B
+    if dtype == torch.bool:
+        return (bits > 0).view(shape)
+    if not (dtype.is_floating_point or dtype.is_complex):
+        return bits.view(shape).to(dtype)
+    magnitude = torch.ldexp(torch.ones((), dtype=torch.float64), -((bits >> 40) & 15))
+    values = (bits % 100_003).double() / 64.0 * magnitude / 16.0
+    if dtype.is_complex:
+        values = torch.view_as_complex(values.view(-1, 2))
+    return values.view(shape).to(dtype)
+
+
+def layouts(dtype):
+    """Views with the dims to reduce: one for each way that the engines read memory."""
+    yield "short rows", numbers((600, 5), dtype), [1]
+    yield "rows", numbers((7, 1037), dtype), [1]
+    yield "long rows", numbers((3, 70_001), dtype), [1]
+    yield "rows at odd addresses", numbers((5, 4099), dtype)[:, 1:], [1]
+    yield "rows in pieces", numbers((40, 3, 700), dtype), [0, 2]
+    yield "all", numbers((90_000,), dtype), [0]
+    yield "wide columns", numbers((777, 300), dtype), [0]
+    yield "very wide columns", numbers((20, 9000), dtype), [0]
+    yield "narrow columns", numbers((5003, 5), dtype), [0]
+    yield "columns in pieces", numbers((9, 6, 70, 40), dtype), [0, 2]
+    yield "middle", numbers((4, 300, 33), dtype), [1]
+    yield "every other column", numbers((600, 130), dtype)[:, ::2], [0]
+    yield "strided vector", numbers((9001,), dtype)[::3], [0]
+    yield "strided rows", numbers((50, 1203), dtype)[:, ::3], [1]
+    yield "expanded rows", numbers((1, 70), dtype).expand(900, 70), [0]
+    yield "expanded elements", numbers((70, 1), dtype).expand(70, 900), [1]
+
+
+def bits(x):
+    x = x.contiguous().reshape(-1)
+    return x.view(torch.uint8) if x.numel() else x
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_every_plan_gives_the_same_bits(dtype):
+    for what, x, dim in layouts(dtype):
+        expected = reduce_ops.sum(x, dim)
+        engine = _C.sum_plan(x, dim).split("(")[0]
+        for plan in PLANS:
+            got = _C.sum_with_plan(x, dim, False, None, f"{engine}({plan})")
+            assert bits(got).equal(bits(expected)), (what, plan)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_rows_and_columns_do_not_see_their_neighbours(dtype):
+    x = numbers((64, 1500), dtype)
+    whole = reduce_ops.sum(x, 1)
+    for i in (0, 17, 63):
+        assert bits(reduce_ops.sum(x[i : i + 1], 1)).equal(bits(whole[i : i + 1]))
+    x = numbers((700, 97), dtype)
+    whole = reduce_ops.sum(x, 0)
+    for i in (0, 50, 96):
+        # alone and in narrow, wide and gathered company
+        for first, step in ((i, 1), (max(i - 2, 0), 1), (max(i - 40, 0), 1), (i % 7, 7)):
+            strip = x[:, first : i + 1 : step]
+            assert bits(reduce_ops.sum(strip, 0)[-1]).equal(bits(whole[i])), (first, i)
+
+
+CHILD = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import test_cpu_engine as t
+print(torch_capability := t.torch.backends.cpu.get_cpu_capability(), t.digest())
+"""
+
+
+def digest():
+    h = hashlib.sha256()
+    for dtype in DTYPES:
+        for _, x, dim in layouts(dtype):
+            h.update(bytes(bits(reduce_ops.sum(x, dim)).tolist()))
+    return h.hexdigest()
+
+
+def test_the_instruction_set_does_not_matter():
+    results = {}
+    for capability in ("default", "avx2", "avx512"):
+        out = subprocess.run(
+            [sys.executable, "-c", CHILD, os.path.dirname(os.path.abspath(__file__))],
+            env={**os.environ, "ATEN_CPU_CAPABILITY": capability},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.split()
+        results[out[0]] = out[-1]
+    assert len(set(results.values())) == 1, results
+
+
+def check_exact(x):
+    expected = math.fsum(x.tolist())
+    error = abs(float(reduce_ops.sum(x)) - expected)
+    assert error <= abs(expected) * 2.0**-52, (error, expected)
+
+
+@pytest.mark.parametrize("length", [256, 257, 1000, 4096, 4097, 50_000])
+def test_float64_rows_that_leave_the_fast_way(length):
+    x = numbers((length,), torch.float64)
+    check_exact(x)
+    check_exact(x * 2.0**900)  # its sums come near the largest number
+    check_exact(x * 2.0**-1040)  # subnormal
+    check_exact(torch.cumsum(x.abs(), 0) * x)
+    for change in (0, 15, 16, length // 2, length - 1):
+        y = x.clone()
+        y[change] = 1e30
+        check_exact(y)
+        y[length // 3] -= 1e30
+        check_exact(y)
+    y = x.clone()
+    y[:200] = 0
+    check_exact(y)
+    # What the fast way adds onto, taken away and given back.
+    largest = float(x[:16].abs().max())
+    unit = 2.0 ** (math.frexp(largest)[1] - 1 + 10)
+    y = x.clone()
+    y[16:32] = -3 * unit
+    y[32:48] = 3 * unit
+    check_exact(y)
+
+
+@pytest.mark.parametrize("dtype", (torch.float32, torch.float64, torch.bfloat16), ids=str)
+@pytest.mark.parametrize("shape, dim", [((2000,), 0), ((2000, 3), 0), ((2000, 70), 0), ((3, 7), 1)])
+def test_special_values(dtype, shape, dim):
+    zeros = torch.full(shape, -0.0, dtype=dtype)
+    assert not torch.signbit(reduce_ops.sum(zeros, dim)).any()
+    inf = float("inf")
+    for index in (0, -1):
+        x = numbers(shape, dtype)
+        x.select(dim, index).fill_(inf)
+        assert (reduce_ops.sum(x, dim) == inf).all()
+        x.select(dim, 1).fill_(-inf)
+        assert reduce_ops.sum(x, dim).isnan().all()
+        x = numbers(shape, dtype)
+        x.select(dim, index).fill_(float("nan"))
+        assert reduce_ops.sum(x, dim).isnan().all()
+
+
+def test_what_lies_between_columns_stays_out():
+    x = torch.full((600, 128), float("nan"))
+    x[:, ::2] = numbers((600, 64), torch.float32)
+    assert bits(reduce_ops.sum(x[:, ::2], 0)).equal(bits(reduce_ops.sum(x[:, ::2].contiguous(), 0)))
+
+
+@pytest.mark.parametrize("dtype", (torch.float16, torch.bfloat16), ids=str)
+def test_lengths_around_the_staging_buffer(dtype):
+    values = numbers((3000,), dtype)
+    for length in (*range(500, 580, 3), 1023, 1024, 1025, 2999):
+        x = values[:length]
+        expected = torch.tensor(math.fsum(x.tolist()), dtype=torch.float64).to(dtype)
+        assert reduce_ops.sum(x).equal(expected), length
