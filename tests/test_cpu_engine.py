@@ -40,7 +40,8 @@ def numbers(shape, dtype, seed=1):
         return (bits > 0).view(shape)
     if not (dtype.is_floating_point or dtype.is_complex):
         return bits.view(shape).to(dtype)
-    magnitude = torch.ldexp(torch.ones((), dtype=torch.float64), -((bits >> 40) & 15))
+    powers = torch.tensor([2.0**-k for k in range(16)], dtype=torch.float64)
+    magnitude = powers[(bits >> 40) & 15]
     values = (bits % 100_003).double() / 64.0 * magnitude / 16.0
     if dtype.is_complex:
         values = torch.view_as_complex(values.view(-1, 2))
@@ -114,8 +115,12 @@ def digest():
 
 
 def test_the_instruction_set_does_not_matter():
+    best = torch.backends.cpu.get_cpu_capability().lower()
+    capabilities = ["default", "avx2", "avx512"]
+    if best not in capabilities[1:]:
+        pytest.skip(f"this CPU runs {best} alone")
     results = {}
-    for capability in ("default", "avx2", "avx512"):
+    for capability in capabilities[: capabilities.index(best) + 1]:
         out = subprocess.run(
             [sys.executable, "-c", CHILD, os.path.dirname(os.path.abspath(__file__))],
             env={**os.environ, "ATEN_CPU_CAPABILITY": capability},
@@ -128,9 +133,12 @@ def test_the_instruction_set_does_not_matter():
 
 
 def check_exact(x):
+    """An ulp, and what the fast way loses of elements far below the largest: 2^-95 of that one an
+    addition, which matters from a condition number of 2^40 only."""
     expected = math.fsum(x.tolist())
     error = abs(float(reduce_ops.sum(x)) - expected)
-    assert error <= abs(expected) * 2.0**-52, (error, expected)
+    lost = float(x.abs().max()) * 2.0**-95 * x.numel()
+    assert error <= abs(expected) * 2.0**-52 + lost, (error, expected)
 
 
 @pytest.mark.parametrize("length", [256, 257, 1000, 4096, 4097, 50_000])
