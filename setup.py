@@ -102,7 +102,9 @@ def set_compilers(toolkit):
 
 def make_extension(cpp_extension, torch_version, archs):
     std = f"-std={config.cxx_standard(torch_version)}"
-    cxx = ["-O3", "-g0", std, "-fvisibility=hidden", "-fvisibility-inlines-hidden"]
+    # at::parallel_for is compiled here and is a plain loop without OpenMP. The runtime is torch's,
+    # found through libtorch_cpu: a second one would have threads of its own.
+    cxx = ["-O3", "-g0", std, "-fopenmp", "-fvisibility=hidden", "-fvisibility-inlines-hidden"]
     nvcc = [
         "-O3",
         std,

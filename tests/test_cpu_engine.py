@@ -196,3 +196,20 @@ def test_lengths_around_the_staging_buffer(dtype):
         x = values[:length]
         expected = torch.tensor(math.fsum(x.tolist()), dtype=torch.float64).to(dtype)
         assert reduce_ops.sum(x).equal(expected), length
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="counts threads in /proc")
+def test_large_sums_use_torch_threads():
+    child = """
+import os, torch, reduce_ops
+torch.set_num_threads(1)
+x = torch.ones(1 << 22)
+torch.set_num_threads(3)
+before = len(os.listdir("/proc/self/task"))
+assert reduce_ops.sum(x) == x.numel()
+print(len(os.listdir("/proc/self/task")) - before)
+"""
+    out = subprocess.run(
+        [sys.executable, "-c", child], capture_output=True, text=True, check=True
+    ).stdout
+    assert int(out) == 2, "a sum of 16 MiB should start the other two of torch's three threads"
