@@ -142,13 +142,13 @@ cudaError_t run_warp_row(const RowArgs& args, const Elements& elements, int thre
     return launch(kernel, ceil_div(args.rows, rows_a_block), kBlockThreads, 0, false, stream, args,
                   elements, log_threads);
   };
-  // Several chunks or several rows a thread, so that four loads are in flight.
+  // Several chunks or several rows a thread, so that enough loads are in flight.
+  const int64_t lanes = row_lanes(args.chunks) / threads;
   if constexpr (kIsHot<Elements> && kLoad != RowLoad::kGathered) {
-    if (args.chunks <= threads) return go(warp_row<Elements, Monoid, kLoad, 1, 4>, 4);
-    if (args.chunks <= threads * 2) return go(warp_row<Elements, Monoid, kLoad, 2, 2>, 2);
-    if (args.chunks <= threads * 4) return go(warp_row<Elements, Monoid, kLoad, 4, 1>, 1);
+    if (lanes <= 1) return go(warp_row<Elements, Monoid, kLoad, 1, 4>, 4);
+    if (lanes <= 4) return go(warp_row<Elements, Monoid, kLoad, 4, 1>, 1);
   } else {
-    if (args.chunks <= threads) return go(warp_row<Elements, Monoid, kLoad, 1, 1>, 1);
+    if (lanes <= 1) return go(warp_row<Elements, Monoid, kLoad, 1, 1>, 1);
   }
   return go(warp_row<Elements, Monoid, kLoad, 8, 1>, 1);
 }
@@ -204,7 +204,7 @@ cudaError_t run_columns(const Problem& p, const Plan& plan, const Elements& elem
   constexpr int kVector = kVectorColumns<Elements>;
   constexpr int kScalar = kScalarColumns<Elements, Monoid>;
   const bool vector = plan.vector > 1;
-  const int scalar = scalar_columns(p) == 1 ? 1 : kScalar;
+  const int scalar = columns_a_thread(p, plan) == 1 ? 1 : kScalar;
   args.strips =
       Divider::of(ceil_div(args.columns, int64_t(plan.across) * (vector ? plan.vector : scalar)));
   args.units = p.outputs / args.columns * args.strips.divisor;

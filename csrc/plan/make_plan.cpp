@@ -38,7 +38,9 @@ Plan plan_rows(const Problem& p, const DeviceTraits& device) {
   if (chunks <= kWarpRowChunks ||
       (chunks <= kManyWarpRowsChunks && p.outputs >= kWarpRowsPerProcessor * processors)) {
     plan.engine = Engine::kWarpRow;
-    plan.threads = int(std::min<int64_t>(32, power_of_two_above(chunks)));
+    // A thread takes four lanes, unless the row is so short that it takes four rows.
+    const int64_t lanes = row_lanes(chunks);
+    plan.threads = int(lanes <= kOneLaneChunks ? lanes : std::min<int64_t>(32, lanes / 4));
     return plan;
   }
   const int64_t segments = row_segments(p);
@@ -59,14 +61,13 @@ Plan plan_columns(const Problem& p, const DeviceTraits& device) {
   Plan plan;
   plan.vector = widest_vector(p);
   plan.across = 1;
-  const int64_t per_thread = plan.vector > 1 ? plan.vector : scalar_columns(p);
   // Neighbouring threads take whichever of column and row is closer in memory.
   const bool strided_columns =
       p.kept.count == 0 || p.kept.axis[0].in == 0 ||
       (p.reduced.axis[0].in != 0 && p.reduced.axis[0].in < p.kept.axis[0].in);
   // Threads a row of the strip: a cache line of it, fewer where that leaves multiprocessors idle.
   const auto units = [&] {
-    return p.outputs / columns * ceil_div(columns, plan.across * per_thread);
+    return p.outputs / columns * ceil_div(columns, plan.across * columns_a_thread(p, plan));
   };
   const auto shape = [&](int64_t across) {
     plan.across = int(across);
@@ -83,8 +84,9 @@ Plan plan_columns(const Problem& p, const DeviceTraits& device) {
   };
   int64_t across = 1;
   if (!strided_columns) {
-    across = std::clamp<int64_t>(128 / (plan.vector * size_of(p.in)), 8, 32);
-    across = std::min(across, power_of_two_above(ceil_div(columns, per_thread)));
+    across = plan.vector > 1 ? std::clamp<int64_t>(128 / (plan.vector * size_of(p.in)), 8, 32)
+                             : kColumnsApart;
+    across = std::min(across, power_of_two_above(ceil_div(columns, plan.vector)));
   }
   shape(across);
   while (!strided_columns && plan.across > 4 &&
@@ -118,7 +120,10 @@ int widest_vector(const Problem& p) {
   return vector;
 }
 
-int scalar_columns(const Problem& p) { return columns_of(p) <= 32 ? 1 : kScalarColumnsAThread; }
+int64_t columns_a_thread(const Problem& p, const Plan& plan) {
+  if (plan.vector > 1) return plan.vector;
+  return plan.across == kColumnsApart && columns_of(p) > kColumnsApart ? kScalarColumnsAThread : 1;
+}
 
 int64_t row_parts(const Problem& p, const Plan& plan) {
   return plan.engine == Engine::kSplitRow ? ceil_div(row_segments(p), plan.segments) : 1;
@@ -160,10 +165,10 @@ std::string check_plan(const Plan& plan, const Problem& p) {
       if (!power_of_two(plan.threads) || plan.threads > 32)
         return "threads must be a power of two from 1 to 32, got " + std::to_string(plan.threads);
       const int64_t chunks = row_chunks(p);
-      if (chunks > plan.threads && plan.threads < 32)
+      const int64_t least = row_lanes(chunks) / kMaxLanesAThread;
+      if (plan.threads < least)
         return "a row of " + std::to_string(chunks) + " chunks of 16 bytes takes " +
-               std::to_string(std::min<int64_t>(32, power_of_two_above(chunks))) +
-               " threads or more, got " + std::to_string(plan.threads);
+               std::to_string(least) + " threads or more, got " + std::to_string(plan.threads);
       if (chunks > kSegmentChunks)
         return "warp_row takes rows of up to 1024 chunks of 16 bytes, got " +
                std::to_string(chunks);

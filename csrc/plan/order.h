@@ -3,7 +3,7 @@
 // bits depend neither on how many rows there are nor on the engine that was picked.
 //
 // Rows (contiguous along the reduction). A row is cut into segments of kSegmentChunks chunks of 16
-// bytes. In a segment, chunk c belongs to virtual lane c % L, where L = lanes_of(chunks of the
+// bytes. In a segment, chunk c belongs to virtual lane c % L, where L = row_lanes(chunks of the
 // segment); a lane accumulates its elements in order of their index. Lanes merge by halving: lane i
 // with lane i + L/2, then L/4, down to 1. Idle lanes hold the identity, which changes no bits, so a
 // segment may always be computed with more lanes, up to kMaxLanes.
@@ -25,8 +25,10 @@ namespace reduce_ops {
 constexpr int kChunkBytes = 16;
 constexpr int kSegmentChunks = 1024;
 constexpr int kMaxLanes = 256;
+constexpr int kMaxLanesAThread = 8;       // of warp_row
 constexpr int kThreadRowBytes = 64;       // the longest row of thread_row
 constexpr int kScalarColumnsAThread = 4;  // where they are loaded one by one
+constexpr int kColumnsApart = 32;         // in that case
 constexpr int kMaxColumnSegments = 8;     // a thread
 constexpr int kMaxColumnThreads = 512;    // a block
 
@@ -43,6 +45,11 @@ RO_HD constexpr int64_t power_of_two_above(int64_t n) {
   int64_t p = 1;
   while (p < n) p *= 2;
   return p;
+}
+
+// Virtual lanes of a row of so many chunks, at least: more are idle.
+RO_HD constexpr int64_t row_lanes(int64_t chunks) {
+  return chunks < kMaxLanes ? power_of_two_above(chunks) : kMaxLanes;
 }
 
 // The binary counter that builds the tree from segments arriving in order: push(value, i) for

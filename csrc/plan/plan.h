@@ -56,9 +56,9 @@ std::string check_plan(const Plan& plan, const Problem& problem);
 // Columns that one thread may take at once: 1 where the input's alignment or the accumulator's size
 // forbid more.
 int widest_vector(const Problem& problem);
-// Columns that one thread takes where it loads them one by one: 1 where there are few, since the
-// threads that have none would take part all the same.
-int scalar_columns(const Problem& problem);
+// Columns that one thread takes, at most. Loaded one by one, those lie kColumnsApart apart, so that
+// 32 threads go along them; where there are fewer columns, each thread takes one.
+int64_t columns_a_thread(const Problem& problem, const Plan& plan);
 // Blocks along the reduction that each result is split over.
 int64_t row_parts(const Problem& problem, const Plan& plan);
 int64_t column_parts(const Problem& problem, const Plan& plan);

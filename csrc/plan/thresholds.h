@@ -5,6 +5,8 @@ namespace reduce_ops {
 
 // Narrow rows go through shared memory where there are this many.
 constexpr int kManyNarrowRows = 256;
+// Rows of up to so many chunks have a thread a chunk, and each thread four rows.
+constexpr int kOneLaneChunks = 16;
 // A row of up to this many chunks is read by one warp, in a single batch of loads, and one of up to
 // four batches where there are at least so many rows per multiprocessor. Longer rows go to blocks.
 constexpr int kWarpRowChunks = 128;

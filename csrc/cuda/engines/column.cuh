@@ -2,10 +2,10 @@
 // where those are close together, further threads of the block take further segments.
 #pragma once
 
-#include "core/store.h"
 #include "cuda/parts/accumulate.cuh"
 #include "cuda/parts/combine.cuh"
 #include "cuda/parts/load.cuh"
+#include "cuda/parts/store.cuh"
 #include "plan/order.h"
 
 namespace reduce_ops::cuda {
@@ -59,15 +59,22 @@ __device__ __forceinline__ Chunk load_element(const char* address, int bytes, bo
   return c;
 }
 
-// kVector: a thread's columns lie side by side and come with one load. Else they are `across`
-// apart, so that neighbouring threads still read neighbouring elements.
+// Rows loaded together: 128 bytes a thread, or what 32 registers hold.
+template <class Elements, int kColumns, bool kVector>
+constexpr int kRowsAtOnce = kColumns == 1               ? 8
+                            : kVector&& Elements::kSize ? 128 / (kColumns * Elements::kSize)
+                            : Elements::kSize&& Elements::kSize <= 4 ? 32 / kColumns
+                                                                     : 4;
+
+// kVector: a thread's columns lie side by side and come with one load. Else they are 32 apart, so
+// that neighbouring threads still read neighbouring elements.
 template <class Elements, class Monoid, int kColumns, bool kVector, bool kThroughL1>
-__global__ void __launch_bounds__(kMaxColumnThreads, kVector ? 2 : 1)
+__global__ void RO_MAX_REGISTERS(kVector&& Elements::kSize ? 80 : 96)
     column(const __grid_constant__ ColumnArgs args, Elements elements,
            typename Monoid::acc_t* partial) {
   using acc_t = typename Monoid::acc_t;
-  // Rows loaded together: few enough registers for 1024 threads a multiprocessor.
-  constexpr int kRows = kColumns == 1 || (kVector && kColumns * Elements::kSize == 8) ? 8 : 4;
+  constexpr int kRows = kRowsAtOnce<Elements, kColumns, kVector>;
+  constexpr int kCarefulRows = 4;  // where axes or the segment's end must be looked at
   constexpr int kLoads = kVector ? 1 : kColumns;  // a row
   static_assert(kSegmentRowsStep % kRows == 0, "a whole segment is whole groups of rows");
   extern __shared__ __align__(16) char storage[];
@@ -81,7 +88,7 @@ __global__ void __launch_bounds__(kMaxColumnThreads, kVector ? 2 : 1)
   const int size = elements.size();
   // Column of a thread's slot within its strip.
   const auto column_in_strip = [&](int thread, int slot) {
-    return kVector ? thread * vector + slot : thread + (slot << args.log_across);
+    return kVector ? thread * vector + slot : thread + slot * kColumnsApart;
   };
 
   acc_t acc[kColumns];
@@ -97,22 +104,19 @@ __global__ void __launch_bounds__(kMaxColumnThreads, kVector ? 2 : 1)
   if (valid) {
     at = args.kept.locate(outer * args.columns + first_column);
     const char* base = args.in + at.in * size;
-    // Where a thread's columns are; past the last column that one again, so that no load needs a
-    // branch.
-    int64_t column[kLoads];
-#pragma unroll
-    for (int c = 0; c < kLoads; ++c) {
-      const int64_t last = (args.columns - 1 - first_column) >> args.log_across;
-      column[c] = (min(int64_t(c), last) << args.log_across) * args.kept.axis[0].in * size;
-    }
+    // The thread's columns that exist, where they are loaded one by one.
+    const int loads =
+        int(min(int64_t(kLoads), (args.columns - 1 - first_column) / kColumnsApart + 1));
+    const int64_t apart = kColumnsApart * args.kept.axis[0].in * size;
     Chunk data[kRows][kLoads];
     const auto load_row = [&](Chunk(&row)[kLoads], const char* from) {
       if constexpr (kVector) {
         row[0] = load_columns<kThroughL1>(from, vector * size);
       } else {
 #pragma unroll
-        for (int c = 0; c < kLoads; ++c)
-          row[c] = load_element(from + column[c], size, elements.is_complex());
+        for (int c = 0; c < kLoads; ++c) {
+          if (c < loads) row[c] = load_element(from + c * apart, size, elements.is_complex());
+        }
       }
     };
     const auto add_row = [&](const Chunk(&row)[kLoads], int64_t n) {
@@ -122,8 +126,9 @@ __global__ void __launch_bounds__(kMaxColumnThreads, kVector ? 2 : 1)
         });
       } else {
 #pragma unroll
-        for (int c = 0; c < kLoads; ++c)
-          accumulate<Elements, Monoid>(acc[c], elements, row[c], 1, n);
+        for (int c = 0; c < kLoads; ++c) {
+          if (c < loads) accumulate<Elements, Monoid>(acc[c], elements, row[c], 1, n);
+        }
       }
     };
     const auto add_segment = [&](int64_t begin, int64_t end) {
@@ -142,12 +147,12 @@ __global__ void __launch_bounds__(kMaxColumnThreads, kVector ? 2 : 1)
         }
       } else {
 #pragma unroll 1
-        for (int64_t n = begin; n < end; n += kRows) {
+        for (int64_t n = begin; n < end; n += kCarefulRows) {
 #pragma unroll
-          for (int r = 0; r < kRows; ++r)
+          for (int r = 0; r < kCarefulRows; ++r)
             load_row(data[r], base + args.reduced.locate(min(n + r, end - 1)).in * size);
 #pragma unroll
-          for (int r = 0; r < kRows; ++r) {
+          for (int r = 0; r < kCarefulRows; ++r) {
             if (n + r < end) add_row(data[r], n + r);
           }
         }
@@ -190,13 +195,15 @@ __global__ void __launch_bounds__(kMaxColumnThreads, kVector ? 2 : 1)
   }
   if (args.segments > 1) __syncthreads();       // the storage is used anew
   if (args.log_down == 0 && args.parts == 1) {  // nothing to merge
+    if (!valid) return;
+    using value_t = decltype(Monoid::finalize(acc[0], args.length));
+    value_t value[kColumns];
 #pragma unroll
-    for (int c = 0; c < kColumns; ++c) {
-      const int64_t apart = column_in_strip(0, c);
-      if (valid && c < vector && first_column + apart < args.columns)
-        store_as(args.out, at.out + apart * args.kept.axis[0].out, args.out_type,
-                 Monoid::finalize(acc[c], args.length));
-    }
+    for (int c = 0; c < kColumns; ++c) value[c] = Monoid::finalize(acc[c], args.length);
+    const int64_t apart = column_in_strip(0, 1) - column_in_strip(0, 0);
+    const int64_t left = (args.columns - 1 - first_column) / apart + 1;
+    store_values(args.out, at.out, apart * args.kept.axis[0].out, args.out_type, value,
+                 int(min(left, int64_t(vector))));
     return;
   }
   merge_down<Monoid, kColumns>(

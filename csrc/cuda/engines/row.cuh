@@ -58,9 +58,10 @@ struct RowReader {
     }
   }
 
-  __device__ __forceinline__ Chunk chunk(const Raw& raw) const {
+  template <class Elements>
+  __device__ __forceinline__ Chunk chunk(const Raw& raw, const Elements&) const {
     if constexpr (kLoad == RowLoad::kShifted)
-      return shifted(raw, row);
+      return shifted < Elements::kSize && Elements::kSize % 4 == 0 > (raw, row);
     else
       return raw;
   }
@@ -77,9 +78,16 @@ __device__ __forceinline__ void accumulate_chunk(typename Monoid::acc_t& acc,
                                first);
 }
 
+// Blocks a multiprocessor that registers must leave room for.
+template <class Monoid, RowLoad kLoad, int kLanes>
+constexpr int kWarpRowBlocks = kLoad == RowLoad::kGathered || sizeof(typename Monoid::acc_t) > 8 ? 2
+                               : kLoad == RowLoad::kShifted || kLanes == 8                       ? 3
+                               : kLanes == 4                                                     ? 5
+                                             : 4;
+
 // 2^log_threads threads a row, kLanes virtual lanes a thread, kRows rows a thread.
 template <class Elements, class Monoid, RowLoad kLoad, int kLanes, int kRows>
-__global__ void __launch_bounds__(kBlockThreads)
+__global__ void __launch_bounds__(kBlockThreads, kWarpRowBlocks<Monoid, kLoad, kLanes>)
     warp_row(const __grid_constant__ RowArgs args, Elements elements, int log_threads) {
   using acc_t = typename Monoid::acc_t;
   const int threads = 1 << log_threads;
@@ -101,24 +109,30 @@ __global__ void __launch_bounds__(kBlockThreads)
 #pragma unroll
     for (int l = 0; l < kLanes; ++l) acc[r][l] = Monoid::identity();
   }
+  // Lanes loaded together.
+  constexpr int kBatch = kLoad == RowLoad::kShifted && kLanes > 4 ? 4 : kLanes;
   for (int base = thread; base < args.chunks; base += threads * kLanes) {
-    typename RowReader<kLoad>::Raw data[kRows][kLanes];
 #pragma unroll
-    for (int r = 0; r < kRows; ++r) {
+    for (int batch = 0; batch < kLanes; batch += kBatch) {
+      typename RowReader<kLoad>::Raw data[kRows][kBatch];
 #pragma unroll
-      for (int l = 0; l < kLanes; ++l) {
-        const int chunk = base + l * threads;
-        if (valid[r] && chunk < args.chunks) data[r][l] = reader[r].load(args, elements, chunk);
+      for (int r = 0; r < kRows; ++r) {
+#pragma unroll
+        for (int l = 0; l < kBatch; ++l) {
+          const int chunk = base + (batch + l) * threads;
+          if (valid[r] && chunk < args.chunks) data[r][l] = reader[r].load(args, elements, chunk);
+        }
       }
-    }
 #pragma unroll
-    for (int r = 0; r < kRows; ++r) {
+      for (int r = 0; r < kRows; ++r) {
 #pragma unroll
-      for (int l = 0; l < kLanes; ++l) {
-        const int chunk = base + l * threads;
-        if (valid[r] && chunk < args.chunks)
-          accumulate_chunk<Elements, Monoid>(acc[r][l], elements, reader[r].chunk(data[r][l]),
-                                             chunk, args.length);
+        for (int l = 0; l < kBatch; ++l) {
+          const int chunk = base + (batch + l) * threads;
+          if (valid[r] && chunk < args.chunks)
+            accumulate_chunk<Elements, Monoid>(acc[r][batch + l], elements,
+                                               reader[r].chunk(data[r][l], elements), chunk,
+                                               args.length);
+        }
       }
     }
   }
@@ -176,7 +190,7 @@ __global__ void __launch_bounds__(kBlockThreads)
     for (int s = 0; s < kSteps; ++s) {
       const int64_t chunk = base + s * kBlockThreads + threadIdx.x;
       if (chunk < end)
-        accumulate_chunk<Elements, Monoid>(acc, elements, reader.chunk(data[s]), chunk,
+        accumulate_chunk<Elements, Monoid>(acc, elements, reader.chunk(data[s], elements), chunk,
                                            args.length);
     }
     load_segment(base + kSegmentChunks);  // in flight while the lanes merge

@@ -28,34 +28,43 @@ __device__ __forceinline__ Chunk load_chunk(const char* aligned) {
   return c;
 }
 
-// 16 bytes at any address, as the words of 4 bytes that hold them: neighbouring threads share the
-// cache lines. Loading and shifting are apart so that several loads can be in flight. Past `end`,
-// the first byte after the data, the last word that holds data is read again.
+// 16 bytes at any address, as the two aligned vectors that hold them; the second is its neighbour's
+// first and comes from L1. Loading and shifting are apart so that several loads can be in flight.
+// A vector that holds data can be read whole; past `end`, the first byte after the data, the last
+// such vector is read again.
 struct UnalignedChunk {
-  uint32_t word[5];
+  Chunk low;
+  Chunk high;
 };
 
-__device__ __forceinline__ UnalignedChunk load_unaligned(const char* address, const char* end) {
-  const int64_t words = reinterpret_cast<intptr_t>(address) & ~intptr_t(3);
-  const int64_t left = reinterpret_cast<intptr_t>(end) - 1 - words;  // to the last byte
-  const int last = int(min(left, int64_t(16))) >> 2;
-  UnalignedChunk raw;
-#pragma unroll
-  for (int k = 0; k < 5; ++k)
-    raw.word[k] = __ldg(reinterpret_cast<const uint32_t*>(words) + min(k, last));
-  return raw;
+__device__ __forceinline__ Chunk load_cached_chunk(intptr_t aligned) {
+  const uint4 v = __ldg(reinterpret_cast<const uint4*>(aligned));
+  return {{v.x, v.y, v.z, v.w}};
 }
 
+__device__ __forceinline__ UnalignedChunk load_unaligned(const char* address, const char* end) {
+  const intptr_t first = reinterpret_cast<intptr_t>(address) & ~intptr_t(kChunkBytes - 1);
+  const intptr_t last = (reinterpret_cast<intptr_t>(end) - 1) & ~intptr_t(kChunkBytes - 1);
+  return {load_cached_chunk(first), load_cached_chunk(min(first + kChunkBytes, last))};
+}
+
+// kWords: the address is a multiple of 4.
+template <bool kWords>
 __device__ __forceinline__ Chunk shifted(const UnalignedChunk& raw, const char* address) {
-  const int bits = int(reinterpret_cast<uintptr_t>(address) & 3) * 8;
+  const int offset = int(reinterpret_cast<intptr_t>(address)) & (kChunkBytes - 1);
+  const uint32_t word[8] = {raw.low.word[0],  raw.low.word[1],  raw.low.word[2],  raw.low.word[3],
+                            raw.high.word[0], raw.high.word[1], raw.high.word[2], raw.high.word[3]};
+  uint32_t by_two[6];
+  uint32_t by_one[5];
+#pragma unroll
+  for (int k = 0; k < 6; ++k) by_two[k] = offset & 8 ? word[k + 2] : word[k];
+#pragma unroll
+  for (int k = 0; k < 5; ++k) by_one[k] = offset & 4 ? by_two[k + 1] : by_two[k];
   Chunk out;
 #pragma unroll
-  for (int k = 0; k < 4; ++k) out.word[k] = __funnelshift_r(raw.word[k], raw.word[k + 1], bits);
+  for (int k = 0; k < 4; ++k)
+    out.word[k] = kWords ? by_one[k] : __funnelshift_r(by_one[k], by_one[k + 1], (offset & 3) * 8);
   return out;
-}
-
-__device__ __forceinline__ Chunk load_unaligned_chunk(const char* address, const char* end) {
-  return shifted(load_unaligned(address, end), address);
 }
 
 // One element of 1 … 16 bytes into the chunk's position e.
@@ -110,7 +119,7 @@ static __device__ __noinline__ Chunk gather_chunk(const char* row, const AxesMap
       return gather<uint64_t>(row, axes, first, count);
     default: {
       const char* address = row + axes.locate(first).in * 16;
-      return load_unaligned_chunk(address, address + 16);
+      return shifted<false>(load_unaligned(address, address + 16), address);
     }
   }
 }
