@@ -224,6 +224,7 @@ CANDIDATES = {
     ),
     "cuda": (
         "fill()",
+        "map()",
         "thread_row()",
         *(f"warp_row(threads={t})" for t in (1, 2, 4, 8, 16, 32)),
         "block_row()",
@@ -260,6 +261,8 @@ def expected_engines(x: torch.Tensor, dims: Iterable[int]) -> set[str]:
         size = length * x.element_size()
         side_by_side = x.is_contiguous() and tuple(dims) == (x.dim() - 1,)
         narrow = {"thread_row"} if side_by_side and size <= 64 else set()
+        if length == 1 and x.is_contiguous():
+            narrow.add("map")
         return narrow | {"block_row", "warp_row" if size <= 16384 else "split_row"}
     fits_one_block = {"column"} if length <= 8192 else set()
     return fits_one_block | ({"split_column"} if length > 16 else set())

@@ -166,10 +166,14 @@ def test_the_other_device_is_refused(device):
 
 # Shapes for compute-sanitizer: (plan, dtype, shape, dims, elements before the first).
 SANITIZED = (
+    ("map()", torch.float32, (3001, 1), (1,), 0),
+    ("map()", torch.bfloat16, (1, 4099), (0,), 3),
+    ("map()", torch.int16, (1, 999), (0,), 1),
     ("thread_row()", torch.float32, (700, 7), (1,), 0),
     ("thread_row()", torch.bfloat16, (701, 31), (1,), 3),
     ("warp_row(threads=8)", torch.float32, (70, 32), (1,), 0),
     ("warp_row(threads=8)", torch.float32, (70, 29), (1,), 1),
+    ("warp_row(threads=8)", torch.bfloat16, (70, 257), (1,), 1),
     ("warp_row(threads=32)", torch.bfloat16, (5, 1001), (1,), 3),
     ("warp_row(threads=32)", torch.float64, (3, 9, 33), (0, 2), 0),
     ("warp_row(threads=2)", torch.int8, (9, 30), (1,), 1),
@@ -186,6 +190,8 @@ SANITIZED = (
     ("column(vector=4,across=8,down=32,segments=1)", torch.int8, (300, 36), (0,), 0),
     ("column(vector=2,across=16,down=32,segments=1)", torch.float64, (500, 34), (0,), 0),
     ("column(vector=1,across=32,down=16,segments=1)", torch.bfloat16, (250, 37), (0,), 1),
+    ("column(vector=4,across=16,down=8,segments=2)", torch.bfloat16, (250, 37), (0,), 1),
+    ("column(vector=4,across=8,down=16,segments=1)", torch.float32, (253, 35), (0,), 3),
     ("column(vector=1,across=16,down=4,segments=1)", torch.complex128, (3, 50, 7), (1,), 1),
     ("split_column(vector=4,across=8,down=8,segments=2)", torch.bfloat16, (999, 40), (0,), 0),
     ("split_column(vector=1,across=32,down=2,segments=1)", torch.int64, (999, 37), (0,), 0),

@@ -6,53 +6,54 @@
 
 namespace reduce_ops {
 
-// A float value goes to floating dtypes only, an integer to integer dtypes only, a complex value
-// to complex dtypes only; other pairs never meet and store nothing.
-RO_HD void store_as(void* out, int64_t index, DType type, double value) {
+// Calls f with the conversion from a value of the second argument's type to the C++ type that
+// stands for the output's dtype. A float value goes to floating dtypes only, an integer to integer
+// dtypes only, a complex value to complex dtypes only; other pairs never meet.
+template <class F>
+RO_HD void visit_output(DType type, double, F&& f) {
   switch (type) {
     case DType::kFloat16:
-      static_cast<Float16*>(out)[index] = to_float16(value);
-      return;
+      return f([](double value) { return to_float16(value); });
     case DType::kBFloat16:
-      static_cast<BFloat16*>(out)[index] = to_bfloat16(value);
-      return;
+      return f([](double value) { return to_bfloat16(value); });
     case DType::kFloat32:
-      static_cast<float*>(out)[index] = float(value);
-      return;
+      return f([](double value) { return float(value); });
     case DType::kFloat64:
-      static_cast<double*>(out)[index] = value;
-      return;
+      return f([](double value) { return value; });
     default:
       return;
   }
 }
 
-RO_HD void store_as(void* out, int64_t index, DType type, int64_t value) {
-  if (type == DType::kBool) {
-    static_cast<uint8_t*>(out)[index] = value != 0;
-    return;
-  }
+template <class F>
+RO_HD void visit_output(DType type, int64_t, F&& f) {
+  if (type == DType::kBool) return f([](int64_t value) { return uint8_t(value != 0); });
   switch (size_of(type)) {  // truncation is the same for signed and unsigned
     case 1:
-      static_cast<uint8_t*>(out)[index] = uint8_t(value);
-      return;
+      return f([](int64_t value) { return uint8_t(value); });
     case 2:
-      static_cast<uint16_t*>(out)[index] = uint16_t(value);
-      return;
+      return f([](int64_t value) { return uint16_t(value); });
     case 4:
-      static_cast<uint32_t*>(out)[index] = uint32_t(value);
-      return;
+      return f([](int64_t value) { return uint32_t(value); });
     default:
-      static_cast<int64_t*>(out)[index] = value;
-      return;
+      return f([](int64_t value) { return value; });
   }
 }
 
-RO_HD void store_as(void* out, int64_t index, DType type, Complex<double> value) {
+template <class F>
+RO_HD void visit_output(DType type, Complex<double>, F&& f) {
   if (type == DType::kComplex64)
-    static_cast<Complex<float>*>(out)[index] = {float(value.re), float(value.im)};
-  else
-    static_cast<Complex<double>*>(out)[index] = value;
+    return f([](Complex<double> value) {
+      return Complex<float>{float(value.re), float(value.im)};
+    });
+  return f([](Complex<double> value) { return value; });
+}
+
+template <class V>
+RO_HD void store_as(void* out, int64_t index, DType type, V value) {
+  visit_output(type, value, [&](auto convert) {
+    static_cast<decltype(convert(value))*>(out)[index] = convert(value);
+  });
 }
 
 }  // namespace reduce_ops

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "cuda/engines/column.cuh"
+#include "cuda/engines/map.cuh"
 #include "cuda/engines/row.cuh"
 #include "cuda/engines/split.cuh"
 #include "cuda/engines/thread_row.cuh"
@@ -32,8 +33,7 @@ inline bool through_l1(const Problem& p) {
 template <class Elements>
 constexpr bool kIsHot = Elements::kSize == 2 || Elements::kSize == 4;
 
-// Columns a thread: as many as one load brings (widest_vector() of the planner), and where they
-// come one by one, as many as the accumulators leave room for.
+// Columns a thread: as many as one load brings (widest_vector() of the planner).
 template <class Elements>
 constexpr int kVectorColumns = 1;
 template <class T>
@@ -42,11 +42,6 @@ template <class T>
 constexpr int kVectorColumns<Direct<Complex<T>>> = 1;
 template <>
 constexpr int kVectorColumns<AnyInteger> = 4;
-template <class Elements, class Monoid>
-constexpr int kScalarColumns = Elements::kLarge                      ? 1
-                               : sizeof(typename Monoid::acc_t) == 8 ? kScalarColumnsAThread
-                                                                     : 2;
-
 template <class... Params, class... Args>
 cudaError_t launch(void (*kernel)(Params...), int64_t blocks, int64_t threads, int64_t shared,
                    bool overlap, cudaStream_t stream, Args... args) {
@@ -101,20 +96,12 @@ cudaError_t run_combine(const Problem& p, int64_t columns, int64_t parts, void* 
 
 template <class Elements>
 RowLoad row_load(const Problem& p, const Elements& elements) {
-  const int size = elements.size();
-  const int64_t per_chunk = kChunkBytes / size;
-  const auto aligned = [&](const Axes& axes, int from) {
-    for (int a = from; a < axes.count; ++a) {
-      if (axes.axis[a].in % per_chunk) return false;
-    }
-    return p.alignment == 16;
-  };
   if (p.reduced.count <= 1) {
-    if (!aligned(p.kept, 0)) return RowLoad::kShifted;
+    if (!aligned_rows(p)) return RowLoad::kShifted;
     return through_l1(p) ? RowLoad::kThroughL1 : RowLoad::kAligned;
   }
-  const bool pieces =
-      p.reduced.axis[0].size % per_chunk == 0 && aligned(p.kept, 0) && aligned(p.reduced, 1);
+  const int64_t per_chunk = kChunkBytes / elements.size();
+  const bool pieces = p.reduced.axis[0].size % per_chunk == 0 && aligned_rows(p);
   return pieces ? RowLoad::kPieces : RowLoad::kGathered;
 }
 
@@ -169,6 +156,20 @@ cudaError_t run_rows(const Problem& p, const Plan& plan, const RowArgs& args,
 }
 
 template <class Elements, class Monoid>
+cudaError_t run_map(const Problem& p, const Elements& elements, const void* in, void* out,
+                    cudaStream_t stream) {
+  MapArgs args;
+  args.in = static_cast<const char*>(in);
+  args.out = out;
+  args.out_type = p.out;
+  args.count = p.outputs;
+  args.out_stride = p.kept.count ? p.kept.axis[0].out : 0;
+  const int64_t loads = ceil_div(args.count, int64_t(kMapElements<Elements>));
+  return launch(map<Elements, Monoid>, ceil_div(loads, int64_t(kMapThreads * kMapLoads)),
+                kMapThreads, 0, false, stream, args, elements);
+}
+
+template <class Elements, class Monoid>
 cudaError_t run_thread_row(const Problem& p, const Elements& elements, const void* in, void* out,
                            cudaStream_t stream) {
   ThreadRowArgs args;
@@ -202,11 +203,7 @@ cudaError_t run_columns(const Problem& p, const Plan& plan, const Elements& elem
   args.parts = column_parts(p, plan);
   args.columns = p.kept.count ? p.kept.axis[0].size : 1;
   constexpr int kVector = kVectorColumns<Elements>;
-  constexpr int kScalar = kScalarColumns<Elements, Monoid>;
-  const bool vector = plan.vector > 1;
-  const int scalar = columns_a_thread(p, plan) == 1 ? 1 : kScalar;
-  args.strips =
-      Divider::of(ceil_div(args.columns, int64_t(plan.across) * (vector ? plan.vector : scalar)));
+  args.strips = Divider::of(ceil_div(args.columns, int64_t(plan.across) * plan.vector));
   args.units = p.outputs / args.columns * args.strips.divisor;
   args.log_units = units_a_block(plan.across * plan.down, args.units);
   args.unit_blocks = uint32_t(ceil_div(args.units, int64_t(1) << args.log_units));
@@ -221,13 +218,17 @@ cudaError_t run_columns(const Problem& p, const Plan& plan, const Elements& elem
                   threads * std::max<int64_t>(own, columns + 1) * sizeof(acc_t), false, stream,
                   args, elements, partial);
   };
-  cudaError_t error = cudaSuccess;
-  if (!vector)
-    error = scalar == 1 ? go(column<Elements, Monoid, 1, false, false>, 1)
-                        : go(column<Elements, Monoid, kScalar, false, false>, kScalar);
-  else if constexpr (kVector > 1)
-    error = through_l1(p) ? go(column<Elements, Monoid, kVector, true, true>, kVector)
-                          : go(column<Elements, Monoid, kVector, true, false>, kVector);
+  cudaError_t error = cudaErrorInvalidValue;
+  if (plan.vector == 1) {
+    error = go(column<Elements, Monoid, 1, ColumnLoad::kElement>, 1);
+  } else if constexpr (kVector > 1) {
+    if (aligned_columns(p, kVector)) {
+      error = through_l1(p) ? go(column<Elements, Monoid, kVector, ColumnLoad::kThroughL1>, kVector)
+                            : go(column<Elements, Monoid, kVector, ColumnLoad::kAligned>, kVector);
+    } else if constexpr (kIsHot<Elements>) {
+      error = go(column<Elements, Monoid, kVector, ColumnLoad::kShifted>, kVector);
+    }
+  }
   if (error != cudaSuccess || args.parts == 1) return error;
   return run_combine<Monoid>(p, args.columns, args.parts, workspace, out, stream);
 }
@@ -235,6 +236,7 @@ cudaError_t run_columns(const Problem& p, const Plan& plan, const Elements& elem
 template <class Elements, class Monoid>
 cudaError_t run(const Problem& p, const Plan& plan, const Elements& elements, const void* in,
                 void* out, void* workspace, cudaStream_t stream) {
+  if (plan.engine == Engine::kMap) return run_map<Elements, Monoid>(p, elements, in, out, stream);
   if (plan.engine == Engine::kThreadRow)
     return run_thread_row<Elements, Monoid>(p, elements, in, out, stream);
   if (plan.engine == Engine::kColumn || plan.engine == Engine::kSplitColumn)

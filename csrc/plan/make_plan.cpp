@@ -26,10 +26,20 @@ bool dense_rows(const Problem& p) {
          (p.kept.count == 0 || p.kept.axis[0].in == p.length);
 }
 
+// Elements side by side in memory, each of which is a result.
+bool dense_elements(const Problem& p) {
+  return p.length == 1 && p.kept.count <= 1 && (p.kept.count == 0 || p.kept.axis[0].in == 1);
+}
+
 Plan plan_rows(const Problem& p, const DeviceTraits& device) {
   const int64_t chunks = row_chunks(p);
   const int64_t processors = device.multiprocessors;
   Plan plan;
+  if (dense_elements(p)) {
+    plan.engine = Engine::kMap;
+    return plan;
+  }
+  const bool shifted = p.reduced.count <= 1 && !aligned_rows(p);
   if (p.length * size_of(p.in) <= kThreadRowBytes && p.length * size_of(p.in) % 16 &&
       dense_rows(p) && p.outputs >= kManyNarrowRows) {
     plan.engine = Engine::kThreadRow;
@@ -38,18 +48,20 @@ Plan plan_rows(const Problem& p, const DeviceTraits& device) {
   if (chunks <= kWarpRowChunks ||
       (chunks <= kManyWarpRowsChunks && p.outputs >= kWarpRowsPerProcessor * processors)) {
     plan.engine = Engine::kWarpRow;
-    // A thread takes four lanes, unless the row is so short that it takes four rows.
+    // A thread takes several lanes, unless the row is so short that it takes several rows.
     const int64_t lanes = row_lanes(chunks);
-    plan.threads = int(lanes <= kOneLaneChunks ? lanes : std::min<int64_t>(32, lanes / 4));
+    const int64_t a_thread = lanes <= kOneLaneChunks ? 1 : shifted ? 8 : 4;
+    plan.threads = int(std::min<int64_t>(32, lanes / a_thread));
     return plan;
   }
   const int64_t segments = row_segments(p);
-  if (segments <= kFewSegments) {
+  if (segments <= kFewSegments || (shifted && p.outputs >= kShiftedRowsPerProcessor * processors)) {
     plan.engine = Engine::kBlockRow;
     return plan;
   }
   plan.engine = Engine::kSplitRow;
-  const int64_t group = p.outputs * segments / (kSplitBlocksPerProcessor * processors);
+  const int64_t blocks = shifted ? kShiftedBlocksPerProcessor : kSplitBlocksPerProcessor;
+  const int64_t group = p.outputs * segments / (blocks * processors);
   plan.segments = int(power_of_two_below(std::clamp<int64_t>(group, 1, 1 << 20)));
   if (row_parts(p, plan) == 1) plan = {Engine::kBlockRow};
   return plan;
@@ -67,7 +79,7 @@ Plan plan_columns(const Problem& p, const DeviceTraits& device) {
       (p.reduced.axis[0].in != 0 && p.reduced.axis[0].in < p.kept.axis[0].in);
   // Threads a row of the strip: a cache line of it, fewer where that leaves multiprocessors idle.
   const auto units = [&] {
-    return p.outputs / columns * ceil_div(columns, plan.across * columns_a_thread(p, plan));
+    return p.outputs / columns * ceil_div(columns, plan.across * plan.vector);
   };
   const auto shape = [&](int64_t across) {
     plan.across = int(across);
@@ -84,9 +96,8 @@ Plan plan_columns(const Problem& p, const DeviceTraits& device) {
   };
   int64_t across = 1;
   if (!strided_columns) {
-    across = plan.vector > 1 ? std::clamp<int64_t>(128 / (plan.vector * size_of(p.in)), 8, 32)
-                             : kColumnsApart;
-    across = std::min(across, power_of_two_above(ceil_div(columns, plan.vector)));
+    across = std::min<int64_t>(plan.vector > 1 ? kVectorsAcross : 32,
+                               power_of_two_above(ceil_div(columns, plan.vector)));
   }
   shape(across);
   while (!strided_columns && plan.across > 4 &&
@@ -108,21 +119,33 @@ int widest_vector(const Problem& p) {
   if (wide_accumulator || p.kept.count == 0 || p.kept.axis[0].in != 1) return 1;
   if (is_integral(p.cast) && (!is_integral(p.in) || (p.cast == DType::kBool && p.in != p.cast)))
     return 1;
-  const int size = size_of(p.in);
-  const int vector = std::min(4, 16 / size);
-  if (p.alignment % (vector * size) || p.kept.axis[0].size % vector) return 1;
-  for (int a = 1; a < p.kept.count; ++a) {
-    if (p.kept.axis[a].in % vector) return 1;
-  }
-  for (int a = 0; a < p.reduced.count; ++a) {
-    if (p.reduced.axis[a].in % vector) return 1;
-  }
-  return vector;
+  const int vector = std::min(4, 16 / size_of(p.in));
+  if (aligned_columns(p, vector)) return vector;
+  const bool shifted = is_floating(p.in) && size_of(p.in) <= 4;
+  return shifted && columns_of(p) >= kFewColumns ? vector : 1;
 }
 
-int64_t columns_a_thread(const Problem& p, const Plan& plan) {
-  if (plan.vector > 1) return plan.vector;
-  return plan.across == kColumnsApart && columns_of(p) > kColumnsApart ? kScalarColumnsAThread : 1;
+bool aligned_rows(const Problem& p) {
+  const int64_t per_chunk = kChunkBytes / size_of(p.in);
+  if (p.alignment != kChunkBytes) return false;
+  for (int a = 0; a < p.kept.count; ++a) {
+    if (p.kept.axis[a].in % per_chunk) return false;
+  }
+  for (int a = 1; a < p.reduced.count; ++a) {
+    if (p.reduced.axis[a].in % per_chunk) return false;
+  }
+  return true;
+}
+
+bool aligned_columns(const Problem& p, int vector) {
+  if (p.alignment % (vector * size_of(p.in)) || p.kept.axis[0].size % vector) return false;
+  for (int a = 1; a < p.kept.count; ++a) {
+    if (p.kept.axis[a].in % vector) return false;
+  }
+  for (int a = 0; a < p.reduced.count; ++a) {
+    if (p.reduced.axis[a].in % vector) return false;
+  }
+  return true;
 }
 
 int64_t row_parts(const Problem& p, const Plan& plan) {
@@ -149,12 +172,16 @@ std::string check_plan(const Plan& plan, const Problem& p) {
   const bool cpu = plan.engine == Engine::kCpuRow || plan.engine == Engine::kCpuColumn;
   if (cpu == p.cuda) return p.cuda ? "the tensor is on a CUDA device" : "the tensor is on the CPU";
   const bool rows = plan.engine == Engine::kThreadRow || plan.engine == Engine::kWarpRow ||
-                    plan.engine == Engine::kBlockRow || plan.engine == Engine::kSplitRow ||
-                    plan.engine == Engine::kCpuRow;
+                    plan.engine == Engine::kBlockRow || plan.engine == Engine::kMap ||
+                    plan.engine == Engine::kSplitRow || plan.engine == Engine::kCpuRow;
   if (rows != is_rows(p))
     return rows ? "the innermost reduced axis is not contiguous: this takes a column engine"
                 : "the innermost reduced axis is contiguous: this takes a row engine";
   switch (plan.engine) {
+    case Engine::kMap:
+      if (!dense_elements(p)) return "map takes single elements that lie side by side in memory";
+      return ceil_div(p.outputs, kBlockThreads) > kMaxBlocks ? "too many elements for one grid"
+                                                             : "";
     case Engine::kThreadRow:
       if (!dense_rows(p)) return "thread_row takes rows that lie side by side in memory";
       if (p.length * size_of(p.in) > kThreadRowBytes)

@@ -25,12 +25,10 @@ namespace reduce_ops {
 constexpr int kChunkBytes = 16;
 constexpr int kSegmentChunks = 1024;
 constexpr int kMaxLanes = 256;
-constexpr int kMaxLanesAThread = 8;       // of warp_row
-constexpr int kThreadRowBytes = 64;       // the longest row of thread_row
-constexpr int kScalarColumnsAThread = 4;  // where they are loaded one by one
-constexpr int kColumnsApart = 32;         // in that case
-constexpr int kMaxColumnSegments = 8;     // a thread
-constexpr int kMaxColumnThreads = 512;    // a block
+constexpr int kMaxLanesAThread = 8;     // of warp_row
+constexpr int kThreadRowBytes = 64;     // the longest row of thread_row
+constexpr int kMaxColumnSegments = 8;   // a thread
+constexpr int kMaxColumnThreads = 512;  // a block
 
 // Short columns are cut finely, so that enough threads take part; long ones coarsely, so that few
 // partial results remain.

@@ -10,6 +10,7 @@ namespace reduce_ops {
 
 enum class Engine : uint8_t {
   kFill,         // no elements to read: every output is the identity
+  kMap,          // one element an output: a thread takes vectors of them
   kThreadRow,    // a thread a row, for narrow rows side by side
   kWarpRow,      // up to 32 threads a row, a row of at most one segment
   kBlockRow,     // 256 threads a row, segment after segment
@@ -53,12 +54,13 @@ Plan parse_plan(const std::string& text);
 // Empty where the plan can compute the problem, else a sentence that says why not.
 std::string check_plan(const Plan& plan, const Problem& problem);
 
-// Columns that one thread may take at once: 1 where the input's alignment or the accumulator's size
-// forbid more.
+// Columns that one thread may take at once: 1 where the layout or the accumulator's size forbid
+// more.
 int widest_vector(const Problem& problem);
-// Columns that one thread takes, at most. Loaded one by one, those lie kColumnsApart apart, so that
-// 32 threads go along them; where there are fewer columns, each thread takes one.
-int64_t columns_a_thread(const Problem& problem, const Plan& plan);
+// Whether every piece of every row starts at a multiple of 16 bytes.
+bool aligned_rows(const Problem& problem);
+// Whether so many columns start at a multiple of their size in every row and divide them all.
+bool aligned_columns(const Problem& problem, int vector);
 // Blocks along the reduction that each result is split over.
 int64_t row_parts(const Problem& problem, const Plan& plan);
 int64_t column_parts(const Problem& problem, const Plan& plan);

@@ -23,6 +23,7 @@ constexpr struct {
   Engine engine;
 } kEngines[] = {
     {"fill", Engine::kFill},
+    {"map", Engine::kMap},
     {"thread_row", Engine::kThreadRow},
     {"warp_row", Engine::kWarpRow},
     {"block_row", Engine::kBlockRow},

@@ -17,9 +17,16 @@ constexpr int kWarpRowsPerProcessor = 32;
 constexpr int kFewSegments = 2;
 // Blocks per multiprocessor that splitting aims at.
 constexpr int kSplitBlocksPerProcessor = 96;
-// Columns: threads of a block, and threads per multiprocessor below which a thread takes fewer
-// segments.
-constexpr int64_t kColumnBlockThreads = 128;
-constexpr int kColumnThreadsPerProcessor = 768;
+// Rows at odd addresses take more instructions to start: so many per multiprocessor are not split,
+// and fewer are split into blocks of several segments.
+constexpr int kShiftedRowsPerProcessor = 4;
+constexpr int kShiftedBlocksPerProcessor = 6;
+// Columns: threads along them that take a vector each, threads of a block, and threads per
+// multiprocessor below which a thread takes fewer segments.
+constexpr int kVectorsAcross = 16;
+constexpr int64_t kColumnBlockThreads = 256;
+constexpr int kColumnThreadsPerProcessor = 480;
+// Fewer columns that no vectors fit are taken one by one.
+constexpr int kFewColumns = 32;
 
 }  // namespace reduce_ops

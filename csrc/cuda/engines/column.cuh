@@ -10,6 +10,13 @@
 
 namespace reduce_ops::cuda {
 
+enum class ColumnLoad : int {
+  kElement,    // one column a thread
+  kAligned,    // a thread's columns come with one load
+  kThroughL1,  // the same, for long streams (see parts/load.cuh)
+  kShifted,    // a thread's columns lie side by side, at any alignment
+};
+
 struct ColumnArgs {
   const char* in;
   void* out;
@@ -30,13 +37,13 @@ struct ColumnArgs {
   AxesMap reduced;
 };
 
-// `bytes` at a multiple of their number: 4, 8 or 16, or one element.
+// `bytes` at a multiple of their number: 16, 8, 4, 2 or 1.
 template <bool kThroughL1 = false>
 __device__ __forceinline__ Chunk load_columns(const char* address, int bytes) {
   Chunk c = {};
   if (bytes == 16) return load_chunk<kThroughL1>(address);
   if (bytes == 8) {
-    const uint2 v = __ldg(reinterpret_cast<const uint2*>(address));
+    const uint2 v = load_half_chunk<kThroughL1>(address);
     c.word[0] = v.x;
     c.word[1] = v.y;
   } else if (bytes == 4) {
@@ -59,23 +66,45 @@ __device__ __forceinline__ Chunk load_element(const char* address, int bytes, bo
   return c;
 }
 
-// Rows loaded together: 128 bytes a thread, or what 32 registers hold.
-template <class Elements, int kColumns, bool kVector>
-constexpr int kRowsAtOnce = kColumns == 1               ? 8
-                            : kVector&& Elements::kSize ? 128 / (kColumns * Elements::kSize)
-                            : Elements::kSize&& Elements::kSize <= 4 ? 32 / kColumns
-                                                                     : 4;
+// Reads a row's columns of one thread: load() starts it, chunk() gives the bytes.
+template <class Elements, int kColumns, ColumnLoad kLoad>
+struct ColumnReader {
+  static constexpr int kBytes = kLoad == ColumnLoad::kShifted ? kColumns * Elements::kSize : 16;
+  using Raw = std::conditional_t<kLoad == ColumnLoad::kShifted, Unaligned<kBytes>, Chunk>;
+  int bytes;  // of the columns that exist
 
-// kVector: a thread's columns lie side by side and come with one load. Else they are 32 apart, so
-// that neighbouring threads still read neighbouring elements.
-template <class Elements, class Monoid, int kColumns, bool kVector, bool kThroughL1>
-__global__ void RO_MAX_REGISTERS(kVector&& Elements::kSize ? 80 : 96)
+  __device__ __forceinline__ Raw load(const Elements& elements, const char* address) const {
+    if constexpr (kLoad == ColumnLoad::kShifted)
+      return load_unaligned<kBytes>(address, bytes);
+    else if constexpr (kLoad == ColumnLoad::kElement)
+      return load_element(address, elements.size(), elements.is_complex());
+    else
+      return load_columns<kLoad == ColumnLoad::kThroughL1>(
+          address, Elements::kSize ? kColumns * Elements::kSize : bytes);
+  }
+  __device__ __forceinline__ Chunk chunk(const Raw& raw, const char* address) const {
+    if constexpr (kLoad == ColumnLoad::kShifted)
+      return shifted<Elements::kSize % 4 == 0>(raw, address);
+    else
+      return raw;
+  }
+};
+
+// Rows loaded together: 32 registers' worth, where the size of an element is known.
+template <class Elements, int kColumns, ColumnLoad kLoad>
+constexpr int kRowsAtOnce =
+    kColumns == 1 ? 8
+    : !Elements::kSize
+        ? 4
+        : 128 / (kColumns * Elements::kSize) / (kLoad == ColumnLoad::kShifted ? 2 : 1);
+
+template <class Elements, class Monoid, int kColumns, ColumnLoad kLoad>
+__global__ void RO_MAX_REGISTERS(kColumns > 1 && Elements::kSize ? 80 : 96)
     column(const __grid_constant__ ColumnArgs args, Elements elements,
            typename Monoid::acc_t* partial) {
   using acc_t = typename Monoid::acc_t;
-  constexpr int kRows = kRowsAtOnce<Elements, kColumns, kVector>;
+  constexpr int kRows = kRowsAtOnce<Elements, kColumns, kLoad>;
   constexpr int kCarefulRows = 4;  // where axes or the segment's end must be looked at
-  constexpr int kLoads = kVector ? 1 : kColumns;  // a row
   static_assert(kSegmentRowsStep % kRows == 0, "a whole segment is whole groups of rows");
   extern __shared__ __align__(16) char storage[];
   if (args.parts > 1) allow_next_kernel();
@@ -84,12 +113,8 @@ __global__ void RO_MAX_REGISTERS(kVector&& Elements::kSize ? 80 : 96)
   const int down = (threadIdx.x >> args.log_across) & ((1 << args.log_down) - 1);
   const int64_t part = blockIdx.x / args.unit_blocks;
   const int64_t first_unit = int64_t(blockIdx.x % args.unit_blocks) << args.log_units;
-  const int vector = Elements::kSize || !kVector ? kColumns : args.vector;
+  const int vector = Elements::kSize || kColumns == 1 ? kColumns : args.vector;
   const int size = elements.size();
-  // Column of a thread's slot within its strip.
-  const auto column_in_strip = [&](int thread, int slot) {
-    return kVector ? thread * vector + slot : thread + slot * kColumnsApart;
-  };
 
   acc_t acc[kColumns];
 #pragma unroll
@@ -97,38 +122,24 @@ __global__ void RO_MAX_REGISTERS(kVector&& Elements::kSize ? 80 : 96)
   const int64_t unit = first_unit + (threadIdx.x >> (args.log_across + args.log_down));
   const int64_t outer = args.strips.quotient(unit);
   const int64_t strip = unit - outer * args.strips.divisor;
-  const int64_t first_column = (strip << args.log_across) * vector + column_in_strip(across, 0);
+  const int64_t first_column = ((strip << args.log_across) + across) * vector;
   const int64_t begin = ((part << args.log_down) + down) * args.segments * args.segment_rows;
   const bool valid = unit < args.units && first_column < args.columns && begin < args.length;
   Offsets at = {0, 0};
   if (valid) {
     at = args.kept.locate(outer * args.columns + first_column);
     const char* base = args.in + at.in * size;
-    // The thread's columns that exist, where they are loaded one by one.
-    const int loads =
-        int(min(int64_t(kLoads), (args.columns - 1 - first_column) / kColumnsApart + 1));
-    const int64_t apart = kColumnsApart * args.kept.axis[0].in * size;
-    Chunk data[kRows][kLoads];
-    const auto load_row = [&](Chunk(&row)[kLoads], const char* from) {
-      if constexpr (kVector) {
-        row[0] = load_columns<kThroughL1>(from, vector * size);
+    const int count = int(min(int64_t(vector), args.columns - first_column));
+    const ColumnReader<Elements, kColumns, kLoad> reader = {count * size};
+    typename ColumnReader<Elements, kColumns, kLoad>::Raw data[kRows];
+    const auto add_row = [&](const auto& raw, const char* from, int64_t n) {
+      const Chunk row = reader.chunk(raw, from);
+      if constexpr (kColumns == 1) {
+        accumulate<Elements, Monoid>(acc[0], elements, row, 1, n);
       } else {
-#pragma unroll
-        for (int c = 0; c < kLoads; ++c) {
-          if (c < loads) row[c] = load_element(from + c * apart, size, elements.is_complex());
-        }
-      }
-    };
-    const auto add_row = [&](const Chunk(&row)[kLoads], int64_t n) {
-      if constexpr (kVector) {
-        elements.for_each(row[0], vector, [&](int e, auto x) {
+        elements.for_each(row, vector, [&](int e, auto x) {
           if (e < kColumns) acc[e] = Monoid::accumulate(acc[e], x, n);
         });
-      } else {
-#pragma unroll
-        for (int c = 0; c < kLoads; ++c) {
-          if (c < loads) accumulate<Elements, Monoid>(acc[c], elements, row[c], 1, n);
-        }
       }
     };
     const auto add_segment = [&](int64_t begin, int64_t end) {
@@ -136,24 +147,23 @@ __global__ void RO_MAX_REGISTERS(kVector&& Elements::kSize ? 80 : 96)
         const int64_t stride = args.reduced.axis[0].in * size;
         const char* from = base + begin * stride;
 #pragma unroll 1
-        for (int64_t n = begin; n < end; n += kRows) {
+        for (int64_t n = begin; n < end; n += kRows, from += kRows * stride) {
 #pragma unroll
-          for (int r = 0; r < kRows; ++r) {
-            load_row(data[r], from);
-            from += stride;
-          }
+          for (int r = 0; r < kRows; ++r) data[r] = reader.load(elements, from + r * stride);
 #pragma unroll
-          for (int r = 0; r < kRows; ++r) add_row(data[r], n + r);
+          for (int r = 0; r < kRows; ++r) add_row(data[r], from + r * stride, n + r);
         }
       } else {
 #pragma unroll 1
         for (int64_t n = begin; n < end; n += kCarefulRows) {
+          const auto row = [&](int r) {
+            return base + args.reduced.locate(min(n + r, end - 1)).in * size;
+          };
 #pragma unroll
-          for (int r = 0; r < kCarefulRows; ++r)
-            load_row(data[r], base + args.reduced.locate(min(n + r, end - 1)).in * size);
+          for (int r = 0; r < kCarefulRows; ++r) data[r] = reader.load(elements, row(r));
 #pragma unroll
           for (int r = 0; r < kCarefulRows; ++r) {
-            if (n + r < end) add_row(data[r], n + r);
+            if (n + r < end) add_row(data[r], row(r), n + r);
           }
         }
       }
@@ -200,10 +210,8 @@ __global__ void RO_MAX_REGISTERS(kVector&& Elements::kSize ? 80 : 96)
     value_t value[kColumns];
 #pragma unroll
     for (int c = 0; c < kColumns; ++c) value[c] = Monoid::finalize(acc[c], args.length);
-    const int64_t apart = column_in_strip(0, 1) - column_in_strip(0, 0);
-    const int64_t left = (args.columns - 1 - first_column) / apart + 1;
-    store_values(args.out, at.out, apart * args.kept.axis[0].out, args.out_type, value,
-                 int(min(left, int64_t(vector))));
+    store_values(args.out, at.out, args.kept.axis[0].out, args.out_type, value,
+                 int(min(args.columns - first_column, int64_t(vector))));
     return;
   }
   merge_down<Monoid, kColumns>(
@@ -213,8 +221,8 @@ __global__ void RO_MAX_REGISTERS(kVector&& Elements::kSize ? 80 : 96)
         const int64_t its_unit = first_unit + unit_here;
         const int64_t its_outer = args.strips.quotient(its_unit);
         const int64_t its_strip = its_unit - its_outer * args.strips.divisor;
-        const int64_t its_column = (its_strip << args.log_across) * vector +
-                                   column_in_strip(slot / kColumns, slot % kColumns);
+        const int64_t its_column =
+            ((its_strip << args.log_across) + slot / kColumns) * vector + slot % kColumns;
         if (its_unit >= args.units || its_column >= args.columns) return;
         if (args.parts > 1)
           partial[(its_outer * args.parts + part) * args.columns + its_column] = result;

@@ -37,7 +37,7 @@ struct RowArgs {
 // kGathered serves kPieces too.
 template <RowLoad kLoad>
 struct RowReader {
-  using Raw = std::conditional_t<kLoad == RowLoad::kShifted, UnalignedChunk, Chunk>;
+  using Raw = std::conditional_t<kLoad == RowLoad::kShifted, Unaligned<kChunkBytes>, Chunk>;
   const char* row;
 
   template <class Elements>
@@ -47,7 +47,9 @@ struct RowReader {
     if constexpr (kLoad == RowLoad::kAligned || kLoad == RowLoad::kThroughL1) {
       return load_chunk<kLoad == RowLoad::kThroughL1>(row + chunk * kChunkBytes);
     } else if constexpr (kLoad == RowLoad::kShifted) {
-      return load_unaligned(row + chunk * kChunkBytes, row + args.length * size);
+      const int64_t left = args.length * size - chunk * kChunkBytes;
+      return load_unaligned<kChunkBytes>(row + chunk * kChunkBytes,
+                                         int(min(left, int64_t(kChunkBytes))));
     } else {
       const int per_chunk = kChunkBytes / size;
       const int64_t first = chunk * per_chunk;

@@ -28,42 +28,63 @@ __device__ __forceinline__ Chunk load_chunk(const char* aligned) {
   return c;
 }
 
-// 16 bytes at any address, as the two aligned vectors that hold them; the second is its neighbour's
-// first and comes from L1. Loading and shifting are apart so that several loads can be in flight.
-// A vector that holds data can be read whole; past `end`, the first byte after the data, the last
-// such vector is read again.
-struct UnalignedChunk {
-  Chunk low;
-  Chunk high;
+// The same for 8 aligned bytes.
+template <bool kThroughL1>
+__device__ __forceinline__ uint2 load_half_chunk(const char* aligned) {
+  uint2 v;
+  if constexpr (kThroughL1) {
+    asm("ld.global.v2.u32 {%0, %1}, [%2];" : "=r"(v.x), "=r"(v.y) : "l"(aligned));
+  } else {
+    asm("ld.global.nc.L1::no_allocate.v2.u32 {%0, %1}, [%2];"
+        : "=r"(v.x), "=r"(v.y)
+        : "l"(aligned));
+  }
+  return v;
+}
+
+// kBytes (8 or 16) at any address, as the two aligned vectors that hold them; the second is its
+// neighbour's first and comes from L1. Loading and shifting are apart so that several loads can be
+// in flight. Only the first `bytes` (1 … kBytes) count: vectors that hold none of them are not
+// read.
+template <int kBytes>
+struct Unaligned {
+  static constexpr int kWords = kBytes / 4;
+  uint32_t word[2 * kWords];
 };
 
-__device__ __forceinline__ Chunk load_cached_chunk(intptr_t aligned) {
-  const uint4 v = __ldg(reinterpret_cast<const uint4*>(aligned));
-  return {{v.x, v.y, v.z, v.w}};
+template <int kBytes>
+__device__ __forceinline__ Unaligned<kBytes> load_unaligned(const char* address, int bytes) {
+  using Vector = std::conditional_t<kBytes == 16, uint4, uint2>;
+  constexpr intptr_t kMask = ~intptr_t(kBytes - 1);
+  const intptr_t first = reinterpret_cast<intptr_t>(address);
+  const Vector vector[2] = {__ldg(reinterpret_cast<const Vector*>(first & kMask)),
+                            __ldg(reinterpret_cast<const Vector*>((first + bytes - 1) & kMask))};
+  Unaligned<kBytes> raw;
+  memcpy(raw.word, vector, sizeof(raw));
+  return raw;
 }
 
-__device__ __forceinline__ UnalignedChunk load_unaligned(const char* address, const char* end) {
-  const intptr_t first = reinterpret_cast<intptr_t>(address) & ~intptr_t(kChunkBytes - 1);
-  const intptr_t last = (reinterpret_cast<intptr_t>(end) - 1) & ~intptr_t(kChunkBytes - 1);
-  return {load_cached_chunk(first), load_cached_chunk(min(first + kChunkBytes, last))};
-}
-
-// kWords: the address is a multiple of 4.
-template <bool kWords>
-__device__ __forceinline__ Chunk shifted(const UnalignedChunk& raw, const char* address) {
-  const int offset = int(reinterpret_cast<intptr_t>(address)) & (kChunkBytes - 1);
-  const uint32_t word[8] = {raw.low.word[0],  raw.low.word[1],  raw.low.word[2],  raw.low.word[3],
-                            raw.high.word[0], raw.high.word[1], raw.high.word[2], raw.high.word[3]};
-  uint32_t by_two[6];
-  uint32_t by_one[5];
+// kAligned4: the address is a multiple of 4.
+template <bool kAligned4, int kBytes>
+__device__ __forceinline__ Chunk shifted(const Unaligned<kBytes>& raw, const char* address) {
+  constexpr int kWords = kBytes / 4;
+  const int offset = int(reinterpret_cast<intptr_t>(address));
+  uint32_t word[2 * kWords];
 #pragma unroll
-  for (int k = 0; k < 6; ++k) by_two[k] = offset & 8 ? word[k + 2] : word[k];
+  for (int k = 0; k < 2 * kWords; ++k) word[k] = raw.word[k];
+    // By half of the vector, by a quarter, …, down to whole words,
 #pragma unroll
-  for (int k = 0; k < 5; ++k) by_one[k] = offset & 4 ? by_two[k + 1] : by_two[k];
-  Chunk out;
+  for (int step = kWords / 2; step > 0; step /= 2) {
 #pragma unroll
-  for (int k = 0; k < 4; ++k)
-    out.word[k] = kWords ? by_one[k] : __funnelshift_r(by_one[k], by_one[k + 1], (offset & 3) * 8);
+    for (int k = 0; k + step < 2 * kWords; ++k) {
+      if (offset & (4 * step)) word[k] = word[k + step];
+    }
+  }
+  // then by bytes.
+  Chunk out = {};
+#pragma unroll
+  for (int k = 0; k < kWords; ++k)
+    out.word[k] = kAligned4 ? word[k] : __funnelshift_r(word[k], word[k + 1], (offset & 3) * 8);
   return out;
 }
 
@@ -119,7 +140,7 @@ static __device__ __noinline__ Chunk gather_chunk(const char* row, const AxesMap
       return gather<uint64_t>(row, axes, first, count);
     default: {
       const char* address = row + axes.locate(first).in * 16;
-      return shifted<false>(load_unaligned(address, address + 16), address);
+      return shifted<false>(load_unaligned<kChunkBytes>(address, kChunkBytes), address);
     }
   }
 }

@@ -5,34 +5,35 @@
 
 namespace reduce_ops::cuda {
 
-// value[0 … count) to out[index + i * stride], in one store where those are an aligned vector of a
-// dtype that sums of floats usually have.
+// value[0 … count) to out[index + i * stride]: by vectors where all of them are there, side by side
+// and aligned.
 template <int kCount, class V>
 __device__ __forceinline__ void store_values(void* out, int64_t index, int64_t stride, DType type,
                                              const V (&value)[kCount], int count) {
-  if constexpr (kCount == 4 && std::is_same_v<V, double>) {
-    const int size = size_of(type);
-    char* address = static_cast<char*>(out) + index * size;
-    if (count == 4 && stride == 1 && size <= 4 &&
-        reinterpret_cast<uintptr_t>(address) % (4 * size) == 0) {
-      if (type == DType::kFloat32) {
-        *reinterpret_cast<float4*>(address) =
-            make_float4(float(value[0]), float(value[1]), float(value[2]), float(value[3]));
+  visit_output(type, value[0], [&](auto convert) {
+    using T = decltype(convert(value[0]));
+    constexpr int kBytes = kCount * sizeof(T);
+    using Vector = std::conditional_t<kBytes % 16 == 0, uint4,
+                                      std::conditional_t<kBytes % 8 == 0, uint2, uint32_t>>;
+    T* to = static_cast<T*>(out) + index;
+    if constexpr (kCount > 1 && kBytes % sizeof(Vector) == 0) {
+      if (count == kCount && stride == 1 && reinterpret_cast<uintptr_t>(to) % sizeof(Vector) == 0) {
+        T converted[kCount];
+#pragma unroll
+        for (int i = 0; i < kCount; ++i) converted[i] = convert(value[i]);
+        Vector vector[kBytes / sizeof(Vector)];
+        memcpy(vector, converted, kBytes);
+#pragma unroll
+        for (int i = 0; i < int(kBytes / sizeof(Vector)); ++i)
+          reinterpret_cast<Vector*>(to)[i] = vector[i];
         return;
       }
-      uint32_t bits[4];
-#pragma unroll
-      for (int i = 0; i < 4; ++i)
-        bits[i] = type == DType::kFloat16 ? to_float16(value[i]).bits : to_bfloat16(value[i]).bits;
-      *reinterpret_cast<uint2*>(address) =
-          make_uint2(bits[0] | bits[1] << 16, bits[2] | bits[3] << 16);
-      return;
     }
-  }
 #pragma unroll
-  for (int i = 0; i < kCount; ++i) {
-    if (i < count) store_as(out, index + i * stride, type, value[i]);
-  }
+    for (int i = 0; i < kCount; ++i) {
+      if (i < count) to[i * stride] = convert(value[i]);
+    }
+  });
 }
 
 }  // namespace reduce_ops::cuda

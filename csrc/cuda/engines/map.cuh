@@ -1,0 +1,65 @@
+// Sums of one element each, side by side in memory: nothing to add up, so a thread takes whole
+// vectors of elements.
+#pragma once
+
+#include "cuda/parts/load.cuh"
+#include "cuda/parts/store.cuh"
+
+namespace reduce_ops::cuda {
+
+constexpr int kMapThreads = 256;
+constexpr int kMapLoads = 4;  // a thread
+
+struct MapArgs {
+  const char* in;
+  void* out;
+  DType out_type;
+  int64_t count;
+  int64_t out_stride;
+};
+
+// Elements a load brings: a vector's worth where their size is known.
+template <class Elements>
+constexpr int kMapElements = Elements::kSize ? kChunkBytes / Elements::kSize : 1;
+
+template <class Elements, class Monoid>
+__global__ void __launch_bounds__(kMapThreads)
+    map(const __grid_constant__ MapArgs args, Elements elements) {
+  constexpr int kElements = kMapElements<Elements>;
+  using value_t = decltype(Monoid::finalize(Monoid::identity(), 1));
+  const int64_t first = int64_t(blockIdx.x) * (kMapLoads * kMapThreads) + threadIdx.x;
+  const int size = elements.size();
+  if constexpr (kElements > 1) {
+    Unaligned<kChunkBytes> data[kMapLoads];
+    const auto left = [&](int l) { return args.count - (first + l * kMapThreads) * kElements; };
+    const auto address = [&](int l) { return args.in + (first + l * kMapThreads) * kChunkBytes; };
+#pragma unroll
+    for (int l = 0; l < kMapLoads; ++l) {
+      if (left(l) > 0)
+        data[l] =
+            load_unaligned<kChunkBytes>(address(l), int(min(left(l), int64_t(kElements))) * size);
+    }
+#pragma unroll
+    for (int l = 0; l < kMapLoads; ++l) {
+      if (left(l) <= 0) return;
+      value_t value[kElements];
+      elements.for_each(
+          shifted<Elements::kSize % 4 == 0>(data[l], address(l)), kElements, [&](int e, auto x) {
+            value[e] = Monoid::finalize(Monoid::accumulate(Monoid::identity(), x, 0), 1);
+          });
+      store_values(args.out, (first + l * kMapThreads) * kElements * args.out_stride,
+                   args.out_stride, args.out_type, value, int(min(left(l), int64_t(kElements))));
+    }
+  } else {
+#pragma unroll
+    for (int l = 0; l < kMapLoads; ++l) {
+      const int64_t i = first + l * kMapThreads;
+      if (i >= args.count) return;
+      const auto x = elements.at(args.in + i * size);
+      store_as(args.out, i * args.out_stride, args.out_type,
+               Monoid::finalize(Monoid::accumulate(Monoid::identity(), x, 0), 1));
+    }
+  }
+}
+
+}  // namespace reduce_ops::cuda
