@@ -229,6 +229,7 @@ CANDIDATES = {
         *(f"warp_row(threads={t})" for t in (1, 2, 4, 8, 16, 32)),
         "block_row()",
         *(f"split_row(segments={s})" for s in (1, 2, 4, 8, 32)),
+        *(f"narrow_column(segments={s})" for s in (1, 2, 8, 32)),
         *(f"{engine}({fields})" for engine in ("column", "split_column") for fields in _COLUMNS),
     ),
 }
@@ -264,5 +265,10 @@ def expected_engines(x: torch.Tensor, dims: Iterable[int]) -> set[str]:
         if length == 1 and x.is_contiguous():
             narrow.add("map")
         return narrow | {"block_row", "warp_row" if size <= 16384 else "split_row"}
-    fits_one_block = {"column"} if length <= 8192 else set()
-    return fits_one_block | ({"split_column"} if length > 16 else set())
+    engines = {"column"} if length <= 8192 else set()
+    if length > 16:
+        engines.add("split_column")
+    dense = x.dim() == 2 and x.is_contiguous() and x.size(1) > 1 and x.data_ptr() % 16 == 0
+    if dense and x.stride(0) * x.element_size() <= 64:
+        engines.add("narrow_column")
+    return engines

@@ -97,8 +97,16 @@ RO_HD uint16_t round_to_16_bits(double x) {
 
 #if defined(__CUDA_ARCH__)
 // The float below |x|, with its last bit set where that is inexact (round to odd): rounding this to
-// 16 bits gives what rounding x itself gives, since two or more bits are in between.
+// 16 bits gives what rounding x itself gives, since two or more bits are in between. Conversions
+// between double and float are slow; a normal float is put together from x's bits.
 __device__ __forceinline__ float to_odd_float(double x) {
+  const uint32_t high = uint32_t(__double2hiint(x));
+  const uint32_t low = uint32_t(__double2loint(x));
+  if ((high >> 20 & 2047u) - 897u < 254u) {
+    const uint32_t magnitude = (high & 0x7fffffffu) - (896u << 20);
+    const uint32_t inexact = (low & 0x1fffffffu) != 0;
+    return __uint_as_float((high & 0x80000000u) | magnitude << 3 | low >> 29 | inexact);
+  }
   const float f = __double2float_rz(x);
   return double(f) == x ? f : __uint_as_float(__float_as_uint(f) | 1u);
 }

@@ -5,6 +5,7 @@
 
 #include "cuda/engines/column.cuh"
 #include "cuda/engines/map.cuh"
+#include "cuda/engines/narrow_column.cuh"
 #include "cuda/engines/row.cuh"
 #include "cuda/engines/split.cuh"
 #include "cuda/engines/thread_row.cuh"
@@ -148,9 +149,18 @@ cudaError_t run_rows(const Problem& p, const Plan& plan, const RowArgs& args,
   const int64_t parts = row_parts(p, plan);
   const int64_t group = parts > 1 ? plan.segments : ceil_div(args.chunks, int64_t(kSegmentChunks));
   auto* partial = static_cast<typename Monoid::acc_t*>(workspace);
-  const cudaError_t error =
-      launch(block_row<Elements, Monoid, kLoad>, args.rows * parts, kBlockThreads, 0, false, stream,
-             args, elements, group, uint32_t(parts), partial);
+  const auto go = [&](auto kernel) {
+    return launch(kernel, args.rows * parts, kBlockThreads, 0, false, stream, args, elements, group,
+                  uint32_t(parts), partial);
+  };
+  cudaError_t error = cudaSuccess;
+  constexpr bool kAligned = kLoad == RowLoad::kAligned || kLoad == RowLoad::kThroughL1;
+  if constexpr (kIsHot<Elements> && kAligned) {
+    error = group == 1 ? go(block_row<Elements, Monoid, kLoad, true>)
+                       : go(block_row<Elements, Monoid, kLoad, false>);
+  } else {
+    error = go(block_row<Elements, Monoid, kLoad, false>);
+  }
   if (error != cudaSuccess || parts == 1) return error;
   return run_combine<Monoid>(p, 1, parts, workspace, args.out, stream);
 }
@@ -234,11 +244,36 @@ cudaError_t run_columns(const Problem& p, const Plan& plan, const Elements& elem
 }
 
 template <class Elements, class Monoid>
+cudaError_t run_narrow_columns(const Problem& p, const Plan& plan, const Elements& elements,
+                               const void* in, void* out, void* workspace, cudaStream_t stream) {
+  using acc_t = typename Monoid::acc_t;
+  NarrowColumnArgs args;
+  args.in = static_cast<const char*>(in);
+  args.out = out;
+  args.out_type = p.out;
+  args.columns = int(p.outputs);
+  args.segments = plan.segments;
+  args.segment_rows = segment_rows(p.length);
+  args.length = p.length;
+  args.out_stride = p.kept.axis[0].out;
+  const int pitch = narrow_pitch(args.segment_rows * args.columns * elements.size());
+  const int64_t shared =
+      std::max<int64_t>(int64_t(args.segments) * pitch, int64_t(kNarrowThreads) * sizeof(acc_t));
+  const int64_t parts = column_parts(p, plan);
+  const cudaError_t error = launch(narrow_column<Elements, Monoid>, parts, kNarrowThreads, shared,
+                                   false, stream, args, elements, static_cast<acc_t*>(workspace));
+  if (error != cudaSuccess || parts == 1) return error;
+  return run_combine<Monoid>(p, args.columns, parts, workspace, out, stream);
+}
+
+template <class Elements, class Monoid>
 cudaError_t run(const Problem& p, const Plan& plan, const Elements& elements, const void* in,
                 void* out, void* workspace, cudaStream_t stream) {
   if (plan.engine == Engine::kMap) return run_map<Elements, Monoid>(p, elements, in, out, stream);
   if (plan.engine == Engine::kThreadRow)
     return run_thread_row<Elements, Monoid>(p, elements, in, out, stream);
+  if (plan.engine == Engine::kNarrowColumn)
+    return run_narrow_columns<Elements, Monoid>(p, plan, elements, in, out, workspace, stream);
   if (plan.engine == Engine::kColumn || plan.engine == Engine::kSplitColumn)
     return run_columns<Elements, Monoid>(p, plan, elements, in, out, workspace, stream);
   const RowArgs args = row_args<Elements, Monoid>(p, elements, in, out);

@@ -8,7 +8,7 @@ size_t workspace_bytes(const Problem& problem, const Plan& plan) {
   int64_t columns = 1;
   if (plan.engine == Engine::kSplitRow) {
     parts = row_parts(problem, plan);
-  } else if (plan.engine == Engine::kSplitColumn) {
+  } else if (plan.engine == Engine::kSplitColumn || plan.engine == Engine::kNarrowColumn) {
     parts = column_parts(problem, plan);
     columns = problem.kept.count ? problem.kept.axis[0].size : 1;
   }

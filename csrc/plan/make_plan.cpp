@@ -67,10 +67,31 @@ Plan plan_rows(const Problem& p, const DeviceTraits& device) {
   return plan;
 }
 
+// Narrow rows side by side in memory, as narrow_column takes them.
+bool dense_narrow_columns(const Problem& p) {
+  return p.kept.count == 1 && p.reduced.count == 1 && p.kept.axis[0].in == 1 &&
+         p.reduced.axis[0].in == p.outputs && p.alignment == kChunkBytes &&
+         p.outputs * size_of(p.in) <= kNarrowRowBytes;
+}
+
+// The most segments that narrow_column takes a block.
+int64_t narrow_segments(const Problem& p) {
+  const int pitch = narrow_pitch(segment_rows(p.length) * int(p.outputs) * size_of(p.in));
+  return power_of_two_below(
+      std::min<int64_t>(kNarrowThreads / p.outputs, kNarrowTileBytes / pitch));
+}
+
 Plan plan_columns(const Problem& p, const DeviceTraits& device) {
   const int64_t columns = columns_of(p);
   const int64_t segments = column_segments(p);
   Plan plan;
+  if (dense_narrow_columns(p) && segments >= kNarrowSegmentsPerProcessor * device.multiprocessors) {
+    plan.engine = Engine::kNarrowColumn;
+    plan.segments = int(narrow_segments(p));
+    while (plan.segments > 1 && segments / plan.segments < 4 * device.multiprocessors)
+      plan.segments /= 2;
+    return plan;
+  }
   plan.vector = widest_vector(p);
   plan.across = 1;
   // Neighbouring threads take whichever of column and row is closer in memory.
@@ -153,6 +174,7 @@ int64_t row_parts(const Problem& p, const Plan& plan) {
 }
 
 int64_t column_parts(const Problem& p, const Plan& plan) {
+  if (plan.engine == Engine::kNarrowColumn) return ceil_div(column_segments(p), plan.segments);
   return ceil_div(column_segments(p), int64_t(plan.down) * plan.segments);
 }
 
@@ -212,6 +234,14 @@ std::string check_plan(const Plan& plan, const Problem& p) {
         return "a row of " + std::to_string(row_segments(p)) + " segments is not split by " +
                std::to_string(plan.segments) + " a block";
       return p.outputs * row_parts(p, plan) > kMaxBlocks ? "too many blocks for one grid" : "";
+    case Engine::kNarrowColumn:
+      if (!dense_narrow_columns(p))
+        return "narrow_column takes rows of up to 64 bytes that lie side by side from a multiple "
+               "of 16 bytes";
+      if (!power_of_two(plan.segments) || plan.segments > narrow_segments(p))
+        return "segments must be a power of two up to " + std::to_string(narrow_segments(p)) +
+               ", got " + std::to_string(plan.segments);
+      return column_parts(p, plan) > kMaxBlocks ? "too many blocks for one grid" : "";
     case Engine::kColumn:
     case Engine::kSplitColumn: {
       if (plan.vector != 1 && plan.vector != widest_vector(p))

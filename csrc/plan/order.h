@@ -29,6 +29,13 @@ constexpr int kMaxLanesAThread = 8;     // of warp_row
 constexpr int kThreadRowBytes = 64;     // the longest row of thread_row
 constexpr int kMaxColumnSegments = 8;   // a thread
 constexpr int kMaxColumnThreads = 512;  // a block
+constexpr int kNarrowThreads = 256;     // of narrow_column, at most one a column and segment
+constexpr int kNarrowRowBytes = 64;     // its longest row
+constexpr int kNarrowTileBytes = 40960;
+
+// Its segments in shared memory are a vector further apart than they are long, against bank
+// conflicts.
+RO_HD constexpr int narrow_pitch(int segment_bytes) { return segment_bytes + kChunkBytes; }
 
 // Short columns are cut finely, so that enough threads take part; long ones coarsely, so that few
 // partial results remain.

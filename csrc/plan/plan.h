@@ -9,14 +9,15 @@
 namespace reduce_ops {
 
 enum class Engine : uint8_t {
-  kFill,         // no elements to read: every output is the identity
-  kMap,          // one element an output: a thread takes vectors of them
-  kThreadRow,    // a thread a row, for narrow rows side by side
-  kWarpRow,      // up to 32 threads a row, a row of at most one segment
-  kBlockRow,     // 256 threads a row, segment after segment
-  kSplitRow,     // several blocks a row, a second kernel combines
-  kColumn,       // a thread block a strip of columns
-  kSplitColumn,  // several blocks a strip, a second kernel combines
+  kFill,          // no elements to read: every output is the identity
+  kMap,           // one element an output: a thread takes vectors of them
+  kThreadRow,     // a thread a row, for narrow rows side by side
+  kWarpRow,       // up to 32 threads a row, a row of at most one segment
+  kBlockRow,      // 256 threads a row, segment after segment
+  kSplitRow,      // several blocks a row, a second kernel combines
+  kColumn,        // a thread block a strip of columns
+  kSplitColumn,   // several blocks a strip, a second kernel combines
+  kNarrowColumn,  // blocks of whole narrow rows side by side; if several, a second kernel combines
   kCpuRow,
   kCpuColumn,
 };
@@ -28,7 +29,7 @@ struct Plan {
   int vector = 0;    // column: columns a thread
   int across = 0;    // column: threads along the columns
   int down = 0;      // column: threads along the reduction
-  int segments = 0;  // split_row: segments a block; column: segments a thread
+  int segments = 0;  // split_row, narrow_column: segments a block; column: a thread
   int parts = 0;     // cpu: aligned groups of segments that a result is cut into, at most
 
   bool operator==(const Plan& o) const {

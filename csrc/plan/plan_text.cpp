@@ -30,6 +30,7 @@ constexpr struct {
     {"split_row", Engine::kSplitRow},
     {"column", Engine::kColumn},
     {"split_column", Engine::kSplitColumn},
+    {"narrow_column", Engine::kNarrowColumn},
     {"cpu_row", Engine::kCpuRow},
     {"cpu_column", Engine::kCpuColumn},
 };

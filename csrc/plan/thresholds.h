@@ -26,6 +26,8 @@ constexpr int kShiftedBlocksPerProcessor = 6;
 constexpr int kVectorsAcross = 16;
 constexpr int64_t kColumnBlockThreads = 256;
 constexpr int kColumnThreadsPerProcessor = 480;
+// Columns of narrow rows go through shared memory where there are so many segments.
+constexpr int kNarrowSegmentsPerProcessor = 16;
 // Fewer columns that no vectors fit are taken one by one.
 constexpr int kFewColumns = 32;
 

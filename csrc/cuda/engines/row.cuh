@@ -87,6 +87,13 @@ constexpr int kWarpRowBlocks = kLoad == RowLoad::kGathered || sizeof(typename Mo
                                : kLanes == 4                                                     ? 5
                                              : 4;
 
+template <class Elements, class Monoid, RowLoad kLoad, bool kSingle>
+constexpr int kBlockRowBlocks = kLoad == RowLoad::kGathered || sizeof(typename Monoid::acc_t) > 8
+                                    ? 2
+                                : kLoad == RowLoad::kShifted     ? 4
+                                : kSingle&& Elements::kSize == 2 ? 8
+                                                                 : 6;
+
 // 2^log_threads threads a row, kLanes virtual lanes a thread, kRows rows a thread.
 template <class Elements, class Monoid, RowLoad kLoad, int kLanes, int kRows>
 __global__ void __launch_bounds__(kBlockThreads, kWarpRowBlocks<Monoid, kLoad, kLanes>)
@@ -155,64 +162,79 @@ __global__ void __launch_bounds__(kBlockThreads, kWarpRowBlocks<Monoid, kLoad, k
   }
 }
 
-// A block computes `group` consecutive segments of a row. With one block a row it stores the
-// result, else the group's accumulator in partial[row * parts + part].
-template <class Elements, class Monoid, RowLoad kLoad>
-__global__ void __launch_bounds__(kBlockThreads)
+// A block computes `group` consecutive segments of a row; kSingle: one. With one block a row it
+// stores the result, else the group's accumulator in partial[row * parts + part].
+template <class Elements, class Monoid, RowLoad kLoad, bool kSingle>
+__global__ void __launch_bounds__(kBlockThreads, kBlockRowBlocks<Elements, Monoid, kLoad, kSingle>)
     block_row(const __grid_constant__ RowArgs args, Elements elements, int64_t group,
               uint32_t parts, typename Monoid::acc_t* partial) {
   using acc_t = typename Monoid::acc_t;
   constexpr int kSteps = kSegmentChunks / kBlockThreads;
   // Raw storage: an accumulator may have no trivial constructor.
-  __shared__ alignas(16) char lane_storage[2][kBlockThreads * sizeof(acc_t)];
-  __shared__ alignas(16) char tree_storage[SharedTree<Monoid>::kLevels * sizeof(acc_t)];
+  __shared__ alignas(16) char lane_storage[kSingle ? 1 : 2][kBlockThreads * sizeof(acc_t)];
+  __shared__ alignas(
+      16) char tree_storage[kSingle ? 1 : SharedTree<Monoid>::kLevels][sizeof(acc_t)];
   acc_t* tree = reinterpret_cast<acc_t*>(tree_storage);
   if (parts > 1) allow_next_kernel();
 
   const int64_t row = blockIdx.x / parts;
   const int64_t part = blockIdx.x % parts;
-  const Offsets at = args.kept.locate(row);
-  const RowReader<kLoad> reader = {args.in + at.in * elements.size()};
+  const RowReader<kLoad> reader = {args.in + args.kept.locate(row).in * elements.size()};
   const int64_t first = part * group * kSegmentChunks;
   const int64_t end = min(args.chunks, first + group * kSegmentChunks);
 
   typename RowReader<kLoad>::Raw data[kSteps];
   const auto load_segment = [&](int64_t base) {
+    const int left = int(min(end - base, int64_t(kSegmentChunks)));
 #pragma unroll
     for (int s = 0; s < kSteps; ++s) {
-      const int64_t chunk = base + s * kBlockThreads + threadIdx.x;
-      if (chunk < end) data[s] = reader.load(args, elements, chunk);
+      const int c = s * kBlockThreads + threadIdx.x;
+      if (c < left) data[s] = reader.load(args, elements, base + c);
     }
   };
-  load_segment(first);
-  int64_t done = 0;
-  for (int64_t base = first; base < end; base += kSegmentChunks, ++done) {
+  const auto add_segment = [&](int64_t base) {
+    const int left = int(min(end - base, int64_t(kSegmentChunks)));
     acc_t acc = Monoid::identity();
 #pragma unroll
     for (int s = 0; s < kSteps; ++s) {
-      const int64_t chunk = base + s * kBlockThreads + threadIdx.x;
-      if (chunk < end)
-        accumulate_chunk<Elements, Monoid>(acc, elements, reader.chunk(data[s], elements), chunk,
+      const int c = s * kBlockThreads + threadIdx.x;
+      if (c < left)
+        accumulate_chunk<Elements, Monoid>(acc, elements, reader.chunk(data[s], elements), base + c,
                                            args.length);
     }
-    load_segment(base + kSegmentChunks);  // in flight while the lanes merge
-    acc_t* lanes = reinterpret_cast<acc_t*>(lane_storage[done & 1]);
+    return acc;
+  };
+  // Merges the lanes of a segment, each thread's `acc`; the first thread gets the result.
+  const auto merge_lanes = [&](acc_t acc, char* storage) {
+    acc_t* lanes = reinterpret_cast<acc_t*>(storage);
     lanes[threadIdx.x] = acc;
     __syncthreads();
-    if (threadIdx.x < 32) {
-      acc_t mine[kBlockThreads / 32];
+    if (threadIdx.x >= 32) return acc;
+    acc_t mine[kBlockThreads / 32];
 #pragma unroll
-      for (int w = 0; w < kBlockThreads / 32; ++w) mine[w] = lanes[w * 32 + threadIdx.x];
-      const acc_t segment = halve_threads<Monoid>(halve<Monoid>(mine), 32);
-      if (threadIdx.x == 0) SharedTree<Monoid>::push(tree, done, segment);
-    }
-  }
-  if (threadIdx.x == 0) {
-    const acc_t result = SharedTree<Monoid>::finish(tree, done);
+    for (int w = 0; w < kBlockThreads / 32; ++w) mine[w] = lanes[w * 32 + threadIdx.x];
+    return halve_threads<Monoid>(halve<Monoid>(mine), 32);
+  };
+  const auto store = [&](acc_t result) {
     if (parts > 1)
       partial[blockIdx.x] = result;
     else
-      store_as(args.out, at.out, args.out_type, Monoid::finalize(result, args.length));
+      store_as(args.out, args.kept.locate(row).out, args.out_type,
+               Monoid::finalize(result, args.length));
+  };
+  load_segment(first);
+  if constexpr (kSingle) {
+    const acc_t segment = merge_lanes(add_segment(first), lane_storage[0]);
+    if (threadIdx.x == 0) store(segment);
+  } else {
+    int64_t done = 0;
+    for (int64_t base = first; base < end; base += kSegmentChunks, ++done) {
+      const acc_t acc = add_segment(base);
+      load_segment(base + kSegmentChunks);  // in flight while the lanes merge
+      const acc_t segment = merge_lanes(acc, lane_storage[done & 1]);
+      if (threadIdx.x == 0) SharedTree<Monoid>::push(tree, done, segment);
+    }
+    if (threadIdx.x == 0) store(SharedTree<Monoid>::finish(tree, done));
   }
 }
 
