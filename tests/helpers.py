@@ -251,12 +251,13 @@ def forced_plans(x: torch.Tensor, dims, keepdim=False, dtype=None) -> dict[str, 
     return results
 
 
-def expected_engines(x: torch.Tensor, dims: Iterable[int]) -> set[str]:
-    """The engines that must accept a problem with elements, by the layout of its reduced dims."""
+def expected_engines(x: torch.Tensor, dims: Iterable[int], device: str = "") -> set[str]:
+    """The device's engines that must accept a problem with elements, by the layout of its reduced
+    dims."""
     reduced = [x.stride(d) for d in dims if x.size(d) > 1]
     rows = not reduced or min(s or math.inf for s in reduced) == 1
     length = math.prod(x.size(d) for d in dims)
-    if x.device.type == "cpu":
+    if (device or x.device.type) == "cpu":
         return {"cpu_row" if rows else "cpu_column"}
     if rows:
         size = length * x.element_size()

@@ -171,8 +171,8 @@ __global__ void __launch_bounds__(kBlockThreads, kBlockRowBlocks<Elements, Monoi
   using acc_t = typename Monoid::acc_t;
   constexpr int kSteps = kSegmentChunks / kBlockThreads;
   // Raw storage: an accumulator may have no trivial constructor.
-  __shared__ alignas(16) char lane_storage[kSingle ? 1 : 2][kBlockThreads * sizeof(acc_t)];
-  __shared__ alignas(
+  static __shared__ __align__(16) char lane_storage[kSingle ? 1 : 2][kBlockThreads * sizeof(acc_t)];
+  static __shared__ __align__(
       16) char tree_storage[kSingle ? 1 : SharedTree<Monoid>::kLevels][sizeof(acc_t)];
   acc_t* tree = reinterpret_cast<acc_t*>(tree_storage);
   if (parts > 1) allow_next_kernel();

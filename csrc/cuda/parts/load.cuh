@@ -16,6 +16,9 @@ constexpr int64_t kThroughL1Bytes = int64_t(384) << 20;
 template <bool kThroughL1>
 __device__ __forceinline__ Chunk load_chunk(const char* aligned) {
   Chunk c;
+#if !defined(__CUDA_ARCH__)
+  memcpy(&c, aligned, sizeof(c));
+#else
   if constexpr (kThroughL1) {
     asm("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
         : "=r"(c.word[0]), "=r"(c.word[1]), "=r"(c.word[2]), "=r"(c.word[3])
@@ -25,6 +28,7 @@ __device__ __forceinline__ Chunk load_chunk(const char* aligned) {
         : "=r"(c.word[0]), "=r"(c.word[1]), "=r"(c.word[2]), "=r"(c.word[3])
         : "l"(aligned));
   }
+#endif
   return c;
 }
 
@@ -32,6 +36,9 @@ __device__ __forceinline__ Chunk load_chunk(const char* aligned) {
 template <bool kThroughL1>
 __device__ __forceinline__ uint2 load_half_chunk(const char* aligned) {
   uint2 v;
+#if !defined(__CUDA_ARCH__)
+  memcpy(&v, aligned, sizeof(v));
+#else
   if constexpr (kThroughL1) {
     asm("ld.global.v2.u32 {%0, %1}, [%2];" : "=r"(v.x), "=r"(v.y) : "l"(aligned));
   } else {
@@ -39,6 +46,7 @@ __device__ __forceinline__ uint2 load_half_chunk(const char* aligned) {
         : "=r"(v.x), "=r"(v.y)
         : "l"(aligned));
   }
+#endif
   return v;
 }
 

@@ -1,0 +1,95 @@
+"""The CUDA engines without a GPU: compiled for the CPU, a fiber for each thread of a block.
+
+What this cannot show: speed, what the caches do, and races within a warp.
+"""
+
+import sys
+
+import cuda_on_cpu
+import pytest
+import torch
+from helpers import (
+    assert_same_bits,
+    engine_of,
+    expected_engines,
+    hard_values,
+    name,
+    small_values,
+    wide_sum,
+)
+from test_sum_engines import CASTS, column_problems, row_problems
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs ucontext")
+
+DTYPES = (torch.float32, torch.bfloat16, torch.float64, torch.complex64, torch.int8, torch.int64)
+
+
+@pytest.fixture(scope="module")
+def emulator():
+    return cuda_on_cpu.Emulator(cuda_on_cpu.build())
+
+
+def check_all_plans(emulator, problems, correct):
+    """Every plan of problems that share one set of rows gives the same bits; correct[i] for row i
+    if given."""
+    expected = None
+    for what, x, dims in problems:
+        default = emulator.sum(x, dims)
+        flat = default[0] if default.dim() == 2 else default
+        expected = flat if expected is None else expected
+        assert_same_bits(flat, expected, what)
+        if correct is not None:
+            assert torch.equal(flat, correct), what
+        results = emulator.all_plans(x, dims)
+        missing = expected_engines(x, dims, "cuda") - {engine_of(plan) for plan in results}
+        assert not missing, (what, x.shape)
+        for plan, result in results.items():
+            assert_same_bits(result, default, f"{plan}, {what}, {tuple(x.shape)}")
+
+
+LENGTHS = (1, 2, 7, 16, 33, 64, 100, 257, 513, 1025, 4099)
+CASES = [(dtype, length) for dtype in DTYPES for length in LENGTHS]
+CASES += [(torch.float32, 16_400), (torch.bfloat16, 33_000)]
+
+
+@pytest.mark.parametrize(("dtype", "length"), CASES, ids=name)
+def test_all_plans_are_right(dtype, length, emulator):
+    rows = small_values((5, length), dtype)
+    exact = wide_sum(rows, 1)
+    correct = exact.to(dtype) if exact.dtype != torch.int64 else exact
+    check_all_plans(emulator, row_problems(rows), correct)
+    if length > 1:
+        check_all_plans(emulator, column_problems(rows), correct)
+    rows = hard_values(3, length, dtype)
+    check_all_plans(emulator, row_problems(rows), None)
+
+
+@pytest.mark.parametrize(("source", "target"), CASTS, ids=name)
+def test_casts(source, target, emulator):
+    for shape, dims in (((3, 77), (1,)), ((77, 3), (0,)), ((5, 1), (1,)), ((300, 40), (0,))):
+        x = small_values(shape, source)
+        expected = torch.sum(x, dims, dtype=target)
+        for plan, result in emulator.all_plans(x, dims, target).items():
+            assert torch.equal(result, expected), (plan, shape)
+
+
+@pytest.mark.parametrize("dtype", (torch.float32, torch.bfloat16, torch.int8), ids=name)
+def test_every_number_of_rows_and_columns(dtype, emulator):
+    for count in (1, 2, 3, 5, 8, 15, 17, 33, 64, 65, 129, 257):
+        rows = small_values((count, 40), dtype, seed=count)
+        correct = wide_sum(rows, 1)
+        correct = correct if correct.dtype == torch.int64 else correct.to(dtype)
+        for x, dims in ((rows, (1,)), (rows.t().contiguous(), (0,))):
+            for plan, result in emulator.all_plans(x, dims).items():
+                assert torch.equal(result, correct), (plan, count)
+
+
+def test_infinities_and_nans(emulator):
+    inf, nan = float("inf"), float("nan")
+    for dtype in (torch.float32, torch.bfloat16, torch.float16, torch.float64):
+        x = torch.ones((40, 36), dtype=dtype)
+        x[3, 1], x[5, 2], x[7, 2], x[9, 3] = inf, inf, -inf, nan
+        for view, dims in ((x, (0,)), (x.t().contiguous(), (1,))):
+            for plan, result in emulator.all_plans(view, dims).items():
+                assert result[:4].tolist()[:2] == [40, inf], plan
+                assert result[2:4].isnan().all(), plan
