@@ -84,7 +84,9 @@ class ColumnReducer {
                   ? most_
                   : std::max<int64_t>(kLanes * most_, kLanes * kMostTogether * 2)) {
     const int64_t tile = kCpuSegmentRows * std::max<int64_t>(shape.width, kMostTogether);
-    if (feed_ != Feed::kWide) raw_.reset(new char[tile * job.in_size()]);
+    // A narrow strip is seldom gathered: only where its rows are in several pieces.
+    if (feed_ == Feed::kTile || (feed_ == Feed::kNarrow && job.problem.reduced.count > 1))
+      raw_.reset(new char[tile * job.in_size()]);
     if (job.family.converts) converted_.reset(new char[tile * job.family.size]);
     if (feed_ == Feed::kWide) scratch_ = Words(kLanes / 2 * tree_.stride());
   }

@@ -42,11 +42,15 @@ RO_INLINE void end_block(const Accumulator<T>* a, const Ends& ends, int64_t c) {
 
 // kVectors vectors of columns from column c on, whose accumulators stay in registers.
 template <class T, int kRows, int kVectors>
-RO_INLINE void sum_block(const char* const* row, int64_t c, const Ends& ends) {
+RO_INLINE void sum_block(const char* const* row, int64_t c, int64_t next, const Ends& ends) {
   Accumulator<T> a[kVectors];
   begin_block<T, kVectors>(a, ends, c);
   static_for<kRows>([&](auto r) RO_MEMBER {
     const char* p = row[r] + c * int64_t(sizeof(T));
+    if (next) {
+      static_for<(kVectors * Decoder<T>::kBytes + 63) / 64>(
+          [&](auto line) RO_MEMBER { __builtin_prefetch(p + next + line * 64); });
+    }
     static_for<kVectors>([&](auto v) RO_MEMBER { a[v].add(load<T>(p + v * Decoder<T>::kBytes)); });
     asm("" ::: "memory");  // else the compiler reads down the columns, which memory likes less
   });
@@ -63,73 +67,30 @@ RO_INLINE void sum_rest(const char* const* row, int64_t c, int count, const Ends
   end_block<T, 1>(a, ends, c);
 }
 
-// 16-bit floats pass through a buffer of floats (see kAhead), a block of columns ahead. Returns how
-// many columns it did.
-template <class T>
-struct StagedBlock {
-  static constexpr int kColumns = 32;
-  static constexpr int kVectors = kColumns / kWidth;
-  RO_INLINE void stage_row(const char* p, float* to) {
-    static_for<4>([&](auto i) RO_MEMBER { stage(T{}, p + 16 * i, to + 8 * i); });
-  }
-  RO_INLINE void from_memory_order(Accumulator<T>*) {}
-  RO_INLINE void to_memory_order(Accumulator<T>*) {}
-};
-// Even and odd columns apart, as in rows; vectors go by even 0, even 1, odd 0, odd 1, even 2, …
-#if RO_SIMD_WIDTH == 4
-template <>
-struct StagedBlock<BFloat16> {
-  static constexpr int kColumns = 32;
-  static constexpr int kVectors = kColumns / kWidth;
-  RO_INLINE void stage_row(const char* p, float* to) {
-    stage_even_odd(p, to);
-    stage_even_odd(p + 32, to + 16);
-  }
-  RO_INLINE void from_memory_order(Accumulator<BFloat16>* a) {
-    static_for<kVectors / 4>([&](auto i) RO_MEMBER {
-      Accumulator<BFloat16>* b = a + 4 * i;
-      const Doubles b0 = b[0].sum, b1 = b[1].sum, b2 = b[2].sum, b3 = b[3].sum;
-      b[0].sum = __builtin_shufflevector(b0, b1, 0, 2, 4, 6);
-      b[1].sum = __builtin_shufflevector(b2, b3, 0, 2, 4, 6);
-      b[2].sum = __builtin_shufflevector(b0, b1, 1, 3, 5, 7);
-      b[3].sum = __builtin_shufflevector(b2, b3, 1, 3, 5, 7);
-    });
-  }
-  RO_INLINE void to_memory_order(Accumulator<BFloat16>* a) {
-    static_for<kVectors / 4>([&](auto i) RO_MEMBER {
-      Accumulator<BFloat16>* b = a + 4 * i;
-      const Doubles even0 = b[0].sum, even1 = b[1].sum, odd0 = b[2].sum, odd1 = b[3].sum;
-      b[0].sum = __builtin_shufflevector(even0, odd0, 0, 4, 1, 5);
-      b[1].sum = __builtin_shufflevector(even0, odd0, 2, 6, 3, 7);
-      b[2].sum = __builtin_shufflevector(even1, odd1, 0, 4, 1, 5);
-      b[3].sum = __builtin_shufflevector(even1, odd1, 2, 6, 3, 7);
-    });
-  }
-};
-#endif
-
+// 16-bit floats pass through a buffer of floats (see kStages), a block of columns ahead. Returns
+// how many columns it did.
 template <class T, int kRows>
 RO_INLINE int64_t sum_staged(const char* const* row, int64_t width, const Ends& ends) {
-  using Block = StagedBlock<T>;
-  constexpr int kColumns = Block::kColumns;
-  constexpr int kVectors = Block::kVectors;
+  constexpr int kColumns = 32;
+  constexpr int kVectors = kColumns / kWidth;
   const int64_t blocks = width / kColumns;
-  if (!kStages || kRows * kColumns < kAhead || blocks == 0) return 0;
+  if (!kStages || kRows < 8 || blocks == 0) return 0;
   alignas(32) float buffer[2][kRows * kColumns];
-  static_for<kRows>([&](auto r) RO_MEMBER { Block::stage_row(row[r], buffer[0] + r * kColumns); });
+  const auto stage_row = [](const char* p, float* to) RO_MEMBER {
+    stage<T>(p, to);
+    stage<T>(p + 32, to + 16);
+  };
+  static_for<kRows>([&](auto r) RO_MEMBER { stage_row(row[r], buffer[0] + r * kColumns); });
   for (int64_t b = 0; b < blocks; ++b) {
     Accumulator<T> a[kVectors];
     begin_block<T, kVectors>(a, ends, b * kColumns);
-    Block::from_memory_order(a);
     const float* from = buffer[b % 2];
     float* to = buffer[(b + 1) % 2];
     const int64_t next = std::min(b + 1, blocks - 1) * kColumns * 2;
     static_for<kRows>([&](auto r) RO_MEMBER {
-      Block::stage_row(row[r] + next, to + r * kColumns);
-      static_for<kVectors>([&](auto v)
-                               RO_MEMBER { a[v].add(staged(from + r * kColumns + v * kWidth)); });
+      stage_row(row[r] + next, to + r * kColumns);
+      static_for<kVectors>([&](auto v) RO_MEMBER { a[v].add(staged<T>(from + r * kColumns, v)); });
     });
-    Block::to_memory_order(a);
     end_block<T, kVectors>(a, ends, b * kColumns);
   }
   return blocks * kColumns;
@@ -145,8 +106,15 @@ RO_INLINE void sum_group(const char* const* rows, int64_t width, const Ends& end
   int64_t c = 0;
   if constexpr (std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>)
     c = sum_staged<T, kRows>(row, width, ends);
-  for (; c + kBlock <= width; c += kBlock) sum_block<T, kRows, kBlockVectors<T>>(row, c, ends);
-  for (; c + kWidth <= width; c += kWidth) sum_block<T, kRows, 1>(row, c, ends);
+  // Short rows are no streams to the processor: what comes next is asked for.
+  constexpr int64_t kLongestShort = 2048;
+  const int64_t step = kRows > 1 ? row[kRows - 1] - row[kRows - 2] : 0;
+  if (step > 0 && step <= kLongestShort) {
+    for (; c + kBlock <= width; c += kBlock)
+      sum_block<T, kRows, kBlockVectors<T>>(row, c, kRows * step, ends);
+  }
+  for (; c + kBlock <= width; c += kBlock) sum_block<T, kRows, kBlockVectors<T>>(row, c, 0, ends);
+  for (; c + kWidth <= width; c += kWidth) sum_block<T, kRows, 1>(row, c, 0, ends);
   if (c < width) sum_rest<T, kRows>(row, c, int(width - c), ends);
 }
 

@@ -15,45 +15,53 @@ RO_INLINE Ints sum_bytes(Raw<16> v) { return (Ints)_mm_sad_epu8((__m128i)v, __m1
 #endif
 
 template <class T>
-RO_INLINE void sum_row_of_bytes(const char* p, int64_t n, Word* out, int64_t plane) {
-  constexpr int kBytes = 8 * kWidth;
-  constexpr int kVectors = 4;
-  using Bytes = Vector<uint8_t, kBytes>;
-  const auto sum_of = [](Raw<kBytes> raw) RO_MEMBER -> Ints {
+struct RowSumOfBytes {
+  static constexpr int kBytes = 8 * kWidth;
+  static constexpr int kVectors = 4;
+  static constexpr int kStep = kVectors * kBytes;
+  static constexpr int64_t kLeast = 0;
+  Plain<uint64_t, kWidth> acc[kVectors];
+
+  RO_INLINE Ints sum_of(Raw<kBytes> raw) {
+    using Bytes = Vector<uint8_t, kBytes>;
     Bytes bytes = (Bytes)raw;
     if (std::is_same_v<T, bool>) bytes = (Bytes)(bytes != 0) & 1;
     if (std::is_same_v<T, int8_t>) bytes ^= 128;  // x + 128
     return sum_bytes((Raw<kBytes>)bytes);
-  };
-  Plain<uint64_t, kWidth> acc[kVectors];
-  static_for<kVectors>([&](auto v) RO_MEMBER { acc[v] = Plain<uint64_t, kWidth>::zero(); });
-  int64_t left = n;
-  for (; left >= kVectors * kBytes; left -= kVectors * kBytes, p += kVectors * kBytes)
-    static_for<kVectors>([&](auto v)
-                             RO_MEMBER { acc[v].add(sum_of(load_full<kBytes>(p + v * kBytes))); });
-  for (; left >= kBytes; left -= kBytes, p += kBytes) acc[0].add(sum_of(load_full<kBytes>(p)));
-  if (left > 0) acc[0].add(sum_of(load_part<kBytes>(p, int(left))));
-  merge_vectors<kVectors>(acc, kVectors);
-  auto sum = merge_lanes(acc[0]);
-  if (std::is_same_v<T, int8_t>) {
-    const int64_t vectors =
-        (n + kBytes - 1) / kBytes;  // each of whose bytes, idle ones too, got 128
-    sum.sum -= uint64_t(vectors * kBytes * 128);
   }
-  sum.store(out, plane);
-}
+  RO_MEMBER bool start(const char*) {
+    static_for<kVectors>([&](auto v) RO_MEMBER { acc[v] = Plain<uint64_t, kWidth>::zero(); });
+    return true;
+  }
+  RO_MEMBER void add(const char* p, int64_t n, bool /*ahead*/) {
+    Plain<uint64_t, kWidth> a[kVectors];  // in registers
+    static_for<kVectors>([&](auto v) RO_MEMBER { a[v] = acc[v]; });
+    _Pragma("GCC unroll 1") for (; n > 0; n -= kStep, p += kStep) {
+      static_for<kVectors>([&](auto v)
+                               RO_MEMBER { a[v].add(sum_of(load_full<kBytes>(p + v * kBytes))); });
+    }
+    static_for<kVectors>([&](auto v) RO_MEMBER { acc[v] = a[v]; });
+  }
+  RO_MEMBER bool finish(const char* p, int64_t left, int64_t n, int, Word* out, int64_t plane) {
+    for (; left >= kBytes; left -= kBytes, p += kBytes) acc[0].add(sum_of(load_full<kBytes>(p)));
+    if (left > 0) acc[0].add(sum_of(load_part<kBytes>(p, int(left))));
+    merge_vectors<kVectors>(acc, kVectors);
+    auto sum = merge_lanes(acc[0]);
+    if (std::is_same_v<T, int8_t>) {
+      const int64_t vectors =
+          (n + kBytes - 1) / kBytes;  // each of whose bytes, idle ones too, got 128
+      sum.sum -= uint64_t(vectors * kBytes * 128);
+    }
+    sum.store(out, plane);
+    return true;
+  }
+};
 template <>
-void sum_row<uint8_t>(const char* p, int64_t n, int, Word* out, int64_t plane) {
-  sum_row_of_bytes<uint8_t>(p, n, out, plane);
-}
+struct RowSum<uint8_t> : RowSumOfBytes<uint8_t> {};
 template <>
-void sum_row<int8_t>(const char* p, int64_t n, int, Word* out, int64_t plane) {
-  sum_row_of_bytes<int8_t>(p, n, out, plane);
-}
+struct RowSum<int8_t> : RowSumOfBytes<int8_t> {};
 template <>
-void sum_row<bool>(const char* p, int64_t n, int, Word* out, int64_t plane) {
-  sum_row_of_bytes<bool>(p, n, out, plane);
-}
+struct RowSum<bool> : RowSumOfBytes<bool> {};
 #endif
 
 }  // namespace

@@ -22,88 +22,93 @@ constexpr int64_t kLeastScaled = 256;
 // later elements are much larger.
 constexpr int kHeadroom = 10;
 
-RO_INLINE bool sum_scaled(const char* p, int64_t n, int components, Word* out, int64_t plane) {
-  constexpr int kVectors = kLanes<double> / kWidth;
-  constexpr int kBytes = Decoder<double>::kBytes;
-  constexpr uint64_t kMagnitude = ~uint64_t(0) >> 1;
-  Vector<int64_t, kWidth> largest = {};
-  static_for<kVectors>([&](auto v) RO_MEMBER {
-    const auto bits =
-        (Vector<int64_t, kWidth>)((Ints)load_full<kBytes>(p + v * kBytes) & kMagnitude);
-    largest = bits > largest ? bits : largest;
-  });
-  int64_t most = 0;
-  for (int l = 0; l < kWidth; ++l) most = largest[l] > most ? largest[l] : most;
-  const int exponent = int(most >> 52) - 1023;
-  if (exponent < -900 || exponent > 900) return false;  // all zero, infinite, NaN, or too extreme
-  const double down = bit_cast<double>(uint64_t(1023 - exponent - kHeadroom) << 52);
-  const double up = bit_cast<double>(uint64_t(1023 + exponent + kHeadroom) << 52);
-
-  const Doubles base = Doubles{} + 3.0, scale = Doubles{} + down;
-  Doubles high[kVectors], low[kVectors];
-  Ints seen = {}, every = ~Ints{};
-  static_for<kVectors>([&](auto v) RO_MEMBER {
-    high[v] = base;
-    low[v] = Doubles{};
-  });
-  const auto add = [&](auto v, Doubles x) RO_MEMBER {
-    const Doubles s = fused(high[v], x, scale);
-    const Doubles q = s - high[v];
-    low[v] += fused(-q, x, scale);
-    high[v] = s;
-  };
-  const auto look = [&] RO_MEMBER {
-    static_for<kVectors / 2>([&](auto v)
-                                 RO_MEMBER { seen |= (Ints)high[2 * v] | (Ints)high[2 * v + 1]; });
-  };
-  int64_t left = n;
-  for (; left >= kLanes<double>; left -= kLanes<double>, p += kVectors * kBytes) {
-    static_for<kVectors>([&](auto v) RO_MEMBER { add(v, load<double>(p + v * kBytes)); });
-    look();
-  }
-  static_for<kVectors>([&](auto v) RO_MEMBER {
-    if (left >= (v + 1) * kWidth)
-      add(v, load<double>(p + v * kBytes));
-    else if (left > v * kWidth)
-      add(v, load<double>(p + v * kBytes, int(left - v * kWidth)));
-  });
-  look();
-  static_for<kVectors>([&](auto v) RO_MEMBER { every &= (Ints)high[v]; });
-  uint64_t any = 0, common = ~uint64_t(0);
-  for (int l = 0; l < kWidth; ++l) any |= seen[l], common &= every[l];
-  if (any >> 52 != 0x400 || common >> 52 != 0x400) return false;
-
-  // What the lanes took up are whole multiples of 2^-51 below 1: exact as integers.
-  Plain<uint64_t, kWidth> units[kVectors];
-  Plain<double, kWidth> rests[kVectors];
-  static_for<kVectors>([&](auto v) RO_MEMBER {
-    units[v].sum = (Ints)high[v] - (Ints)base;
-    rests[v].sum = low[v];
-  });
-  merge_vectors<kVectors>(units, kVectors);
-  merge_vectors<kVectors>(rests, kVectors);
-  Word taken[2], rest[2];
-  store_merged(units[0], components, taken, 0);
-  store_merged(rests[0], components, rest, 0);
-  for (int c = 0; c < components; ++c) {
-    const double hi = double(taken[c].i);
-    const double lo = double(taken[c].i - int64_t(hi));
-    out[c].f = hi * 0x1p-51 * up;
-    out[c + plane].f = (lo * 0x1p-51 + rest[c].f) * up;
-  }
-  return true;
-}
-
 template <>
-void sum_row<double>(const char* p, int64_t n, int components, Word* out, int64_t plane) {
-  if (n >= kLeastScaled && sum_scaled(p, n, components, out, plane)) return;
-  constexpr int kVectors = kLanes<double> / kWidth;
-  Accumulator<double> acc[kVectors];
-  static_for<kVectors>([&](auto v) RO_MEMBER { acc[v] = Accumulator<double>::zero(); });
-  add_row<double>(p, n, acc);
-  merge_vectors<kVectors>(acc, (n + kWidth - 1) / kWidth);
-  store_merged(acc[0], components, out, plane);
-}
+struct RowSum<double> {
+  static constexpr int kStep = kLanes<double>;
+  static constexpr int64_t kLeast = kLeastScaled;
+  static constexpr int kVectors = kLanes<double> / kWidth;
+  static constexpr int kBytes = Decoder<double>::kBytes;
+  static constexpr double kBase = 3.0;
+  Doubles high[kVectors], low[kVectors];
+  Ints seen;
+  int exponent;
+
+  RO_MEMBER bool start(const char* p) {
+    constexpr uint64_t kMagnitude = ~uint64_t(0) >> 1;
+    Vector<int64_t, kWidth> largest = {};
+    static_for<kVectors>([&](auto v) RO_MEMBER {
+      const auto bits =
+          (Vector<int64_t, kWidth>)((Ints)load_full<kBytes>(p + v * kBytes) & kMagnitude);
+      largest = bits > largest ? bits : largest;
+      high[v] = Doubles{} + kBase;
+      low[v] = Doubles{};
+    });
+    seen = Ints{};
+    int64_t most = 0;
+    for (int l = 0; l < kWidth; ++l) most = largest[l] > most ? largest[l] : most;
+    exponent = int(most >> 52) - 1023 + kHeadroom;
+    return exponent > -900 && exponent < 900;  // else all zero, infinite, NaN, or too extreme
+  }
+  RO_MEMBER static double power(int e) { return bit_cast<double>(uint64_t(1023 + e) << 52); }
+
+  RO_MEMBER static void add_vector(Doubles& h, Doubles& l, Doubles x, Doubles scale) {
+    const Doubles s = fused(h, x, scale);
+    const Doubles q = s - h;
+    l += fused(-q, x, scale);
+    h = s;
+  }
+  RO_MEMBER void add(const char* p, int64_t n, bool ahead) {
+    const Doubles scale = Doubles{} + power(-exponent);
+    Doubles h[kVectors], l[kVectors];  // in registers
+    static_for<kVectors>([&](auto v) RO_MEMBER { h[v] = high[v], l[v] = low[v]; });
+    Ints any = seen;
+    _Pragma("GCC unroll 1") for (; n > 0; n -= kStep, p += kVectors * kBytes) {
+      if (ahead) fetch<kVectors * kBytes>(p);
+      static_for<kVectors>(
+          [&](auto v) RO_MEMBER { add_vector(h[v], l[v], load<double>(p + v * kBytes), scale); });
+      static_for<kVectors / 2>([&](auto v)
+                                   RO_MEMBER { any |= (Ints)h[2 * v] | (Ints)h[2 * v + 1]; });
+    }
+    static_for<kVectors>([&](auto v) RO_MEMBER { high[v] = h[v], low[v] = l[v]; });
+    seen = any;
+  }
+  RO_MEMBER bool finish(const char* p, int64_t left, int64_t, int components, Word* out,
+                        int64_t plane) {
+    const Doubles scale = Doubles{} + power(-exponent);
+    static_for<kVectors>([&](auto v) RO_MEMBER {
+      if (left >= (v + 1) * kWidth)
+        add_vector(high[v], low[v], load<double>(p + v * kBytes), scale);
+      else if (left > v * kWidth)
+        add_vector(high[v], low[v], load<double>(p + v * kBytes, int(left - v * kWidth)), scale);
+    });
+    Ints every = ~Ints{};
+    static_for<kVectors>([&](auto v) RO_MEMBER { seen |= (Ints)high[v], every &= (Ints)high[v]; });
+    uint64_t any = 0, common = ~uint64_t(0);
+    for (int l = 0; l < kWidth; ++l) any |= seen[l], common &= every[l];
+    if (any >> 52 != 0x400 || common >> 52 != 0x400) return false;
+
+    // What the lanes took up are whole multiples of 2^-51 below 1: exact as integers.
+    Plain<uint64_t, kWidth> units[kVectors];
+    Plain<double, kWidth> rests[kVectors];
+    static_for<kVectors>([&](auto v) RO_MEMBER {
+      units[v].sum = (Ints)high[v] - (Ints)(Doubles{} + kBase);
+      rests[v].sum = low[v];
+    });
+    merge_vectors<kVectors>(units, kVectors);
+    merge_vectors<kVectors>(rests, kVectors);
+    Word taken[2], rest[2];
+    store_merged(units[0], components, taken, 0);
+    store_merged(rests[0], components, rest, 0);
+    const double up = power(exponent);
+    for (int c = 0; c < components; ++c) {
+      const double hi = double(taken[c].i);
+      const double lo = double(taken[c].i - int64_t(hi));
+      out[c].f = hi * 0x1p-51 * up;
+      out[c + plane].f = (lo * 0x1p-51 + rest[c].f) * up;
+    }
+    return true;
+  }
+};
 
 }  // namespace
 }  // namespace reduce_ops::cpu

@@ -152,9 +152,6 @@ RO_INLINE Ints to_ints(Vector<int32_t, 4> v) { return (Ints)_mm256_cvtepi32_epi6
 RO_INLINE Ints to_ints(Vector<uint32_t, 4> v) { return (Ints)_mm256_cvtepu32_epi64((__m128i)v); }
 RO_INLINE __m128i in_128_bits(int64_t v) { return _mm_cvtsi64_si128(v); }
 RO_INLINE __m128i in_128_bits(int32_t v) { return _mm_cvtsi32_si128(v); }
-RO_INLINE Vector<uint32_t, 4> to_32_bits(Vector<uint16_t, 4> v) {
-  return (Vector<uint32_t, 4>)_mm_cvtepu16_epi32(in_128_bits((int64_t)v));
-}
 RO_INLINE Ints to_ints(Vector<int16_t, 4> v) {
   return (Ints)_mm256_cvtepi16_epi64(in_128_bits((int64_t)v));
 }
@@ -215,7 +212,12 @@ struct Decoder<BFloat16> {
   using vector_t = Doubles;
   static constexpr int kBytes = kWidth * 2;
   RO_INLINE Doubles decode(Raw<kBytes> raw) {
+#if RO_SIMD_WIDTH == 4
+    const __m128i bits = in_128_bits((int64_t)raw);
+    return to_doubles((Vector<float, 4>)_mm_unpacklo_epi16(__m128i{}, bits));
+#else
     return to_doubles((Vector<float, kWidth>)(to_32_bits((Vector<uint16_t, kWidth>)raw) << 16));
+#endif
   }
 };
 
@@ -244,35 +246,43 @@ RO_INLINE typename Decoder<T>::vector_t load(const char* p, int count) {
 }
 
 // Conversions from float to double are twice as fast from memory as from registers, so long runs of
-// 16-bit numbers pass through a small buffer of floats, written this many elements ahead.
-constexpr int kAhead = 256;
-constexpr int kStaged = 2 * kAhead;
+// 16-bit numbers pass through a small buffer of floats.
 #if RO_SIMD_WIDTH == 4
 constexpr bool kStages = true;
 
-RO_INLINE void stage(BFloat16, const char* p, float* to) {
-  const Vector<uint32_t, 8> bits =
-      (Vector<uint32_t, 8>)_mm256_cvtepu16_epi32((__m128i)load_full<16>(p)) << 16;
-  memcpy(to, &bits, 32);
+// Writes 16 elements, of which staged() returns vector v.
+template <class T>
+RO_INLINE void stage(const char* p, float* to);
+template <>
+void stage<Float16>(const char* p, float* to) {
+  static_for<2>([&](auto i) RO_MEMBER {
+    const __m256 floats = _mm256_cvtph_ps((__m128i)load_full<16>(p + 16 * i));
+    memcpy(to + 8 * i, &floats, 32);
+  });
 }
-RO_INLINE void stage(Float16, const char* p, float* to) {
-  const __m256 floats = _mm256_cvtph_ps((__m128i)load_full<16>(p));
-  memcpy(to, &floats, 32);
+// A bfloat16 is the upper half of a float. Interleaving works in 128-bit lanes, so the second and
+// the third vector trade places.
+template <>
+void stage<BFloat16>(const char* p, float* to) {
+  const __m256i halves = (__m256i)load_full<32>(p), zero = {};
+  const __m256i first = _mm256_unpacklo_epi16(zero, halves);
+  const __m256i second = _mm256_unpackhi_epi16(zero, halves);
+  memcpy(to, &first, 32);
+  memcpy(to + 8, &second, 32);
 }
-// 16 elements: those of even index first.
-RO_INLINE void stage_even_odd(const char* p, float* to) {
-  const Vector<uint32_t, 8> bits = (Vector<uint32_t, 8>)load_full<32>(p);
-  const Vector<uint32_t, 8> even = bits << 16, odd = bits & 0xffff0000u;
-  memcpy(to, &even, 32);
-  memcpy(to + 8, &odd, 32);
+template <class T>
+RO_INLINE Doubles staged(const float* from, int v) {
+  const bool trades = std::is_same_v<T, BFloat16> && (v % 4 == 1 || v % 4 == 2);
+  return _mm256_cvtps_pd(_mm_load_ps(from + (trades ? v ^ 3 : v) * kWidth));
 }
-RO_INLINE Doubles staged(const float* from) { return _mm256_cvtps_pd(_mm_load_ps(from)); }
 #else
 constexpr bool kStages = false;
-RO_INLINE Doubles staged(const float*) { return Doubles{}; }
 template <class T>
-RO_INLINE void stage(T, const char*, float*) {}
-RO_INLINE void stage_even_odd(const char*, float*) {}
+RO_INLINE void stage(const char*, float*) {}
+template <class T>
+RO_INLINE Doubles staged(const float*, int) {
+  return Doubles{};
+}
 #endif
 
 }  // namespace

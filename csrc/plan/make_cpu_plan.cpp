@@ -20,9 +20,9 @@ int64_t nanoseconds(const Problem& p) {
   int picoseconds = 2000;  // an element that is cast
   if (cpu_element_size(p) == size) {
     if (is_rows(p))
-      picoseconds = size == 1 ? 12 : size == 2 ? 60 : size == 4 ? 45 : 100;
+      picoseconds = size == 1 ? 12 : size == 2 ? 95 : size == 4 ? 65 : 140;
     else
-      picoseconds = size == 4 ? 65 : size == 8 ? 150 : 80;
+      picoseconds = size == 4 ? 90 : size == 8 ? 190 : 100;
   }
   return int64_t(double(p.outputs) * double(p.length) * picoseconds / 1000) + p.outputs;
 }
