@@ -1,37 +1,16 @@
 // Gradients of sum: backward broadcasts the gradient over the reduced dims, forward mode sums the
 // tangent. Both are made of differentiable ops, so derivatives of any order follow.
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/ops/real.h>
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/functions/utils.h>
 #include <torch/library.h>
 
 #include "ops/frontend.h"
+#include "ops/sum.h"
 
 namespace reduce_ops {
 
 namespace {
-
-constexpr const char* kOp = "reduce_ops.sum";
-
-using SumDim = at::Tensor(const at::Tensor&, at::OptionalIntArrayRef, bool,
-                          std::optional<at::ScalarType>);
-using SumDimOut = at::Tensor&(const at::Tensor&, at::OptionalIntArrayRef, bool,
-                              std::optional<at::ScalarType>, at::Tensor&);
-
-const c10::TypedOperatorHandle<SumDim>& sum_dim_op() {
-  static const auto op = c10::Dispatcher::singleton()
-                             .findSchemaOrThrow("reduce_ops::sum", "dim_IntList")
-                             .typed<SumDim>();
-  return op;
-}
-
-const c10::TypedOperatorHandle<SumDimOut>& sum_dim_out_op() {
-  static const auto op = c10::Dispatcher::singleton()
-                             .findSchemaOrThrow("reduce_ops::sum", "IntList_out")
-                             .typed<SumDimOut>();
-  return op;
-}
 
 struct SumBackward : torch::autograd::Node {
   c10::SymDimVector sizes;
@@ -70,7 +49,7 @@ at::Tensor sum_dim_autograd(c10::DispatchKeySet keys, const at::Tensor& self,
     node->set_next_edges(torch::autograd::collect_next_edges(self));
     const auto sizes = self.sym_sizes();
     node->sizes.assign(sizes.begin(), sizes.end());
-    node->dims = wrap_dims(kOp, dim, self.dim());
+    node->dims = wrap_dims(kSum, dim, self.dim());
     node->keepdim = keepdim;
     node->type = self.scalar_type();
   }
@@ -87,10 +66,10 @@ at::Tensor& sum_dim_out_autograd(c10::DispatchKeySet keys, const at::Tensor& sel
                                  at::OptionalIntArrayRef dim, bool keepdim,
                                  std::optional<at::ScalarType> dtype, at::Tensor& out) {
   for (const at::Tensor* t : {&self, static_cast<const at::Tensor*>(&out)}) {
-    TORCH_CHECK(!(at::GradMode::is_enabled() && t->requires_grad()), kOp,
+    TORCH_CHECK(!(at::GradMode::is_enabled() && t->requires_grad()), kSum,
                 ": functions with out=... arguments don't support automatic differentiation, but ",
                 t == &out ? "out" : "input", " requires grad");
-    TORCH_CHECK(!t->_fw_grad(/*level=*/0).defined(), kOp,
+    TORCH_CHECK(!t->_fw_grad(/*level=*/0).defined(), kSum,
                 ": functions with out=... arguments don't support forward-mode differentiation, "
                 "but ",
                 t == &out ? "out" : "input", " has a tangent");

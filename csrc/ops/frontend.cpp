@@ -3,7 +3,6 @@
 #include <ATen/EmptyTensor.h>
 #include <ATen/MemoryOverlap.h>
 #include <ATen/Parallel.h>
-#include <ATen/ops/empty.h>
 
 #include "ops/cuda_backend.h"
 

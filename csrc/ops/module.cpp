@@ -1,13 +1,13 @@
 // The Python module reduce_ops._C: the eager entry point and what tests and tools look inside with.
 #define USE_NUMPY        // torch's headers then take numpy integers for ints
 #define FMT_HEADER_ONLY  // torch's headers use fmt, which libtorch does not export
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/csrc/autograd/utils/wrap_outputs.h>
 #include <torch/csrc/utils/pybind.h>
 #include <torch/csrc/utils/python_arg_parser.h>
 
 #include "ops/cuda_backend.h"
 #include "ops/frontend.h"
+#include "ops/sum.h"
 
 namespace py = pybind11;
 
@@ -15,20 +15,11 @@ namespace reduce_ops {
 
 namespace {
 
-constexpr const char* kOp = "reduce_ops.sum";
 using OptionalDims = std::optional<std::vector<int64_t>>;
 using OptionalType = std::optional<at::ScalarType>;
 
 // Calls the op through the dispatcher with arguments parsed as torch.sum's.
 PyObject* call_sum(torch::PythonArgs& r) {
-  static const auto op =
-      c10::Dispatcher::singleton()
-          .findSchemaOrThrow("reduce_ops::sum", "dim_IntList")
-          .typed<at::Tensor(const at::Tensor&, at::OptionalIntArrayRef, bool, OptionalType)>();
-  static const auto op_out = c10::Dispatcher::singleton()
-                                 .findSchemaOrThrow("reduce_ops::sum", "IntList_out")
-                                 .typed<at::Tensor&(const at::Tensor&, at::OptionalIntArrayRef,
-                                                    bool, OptionalType, at::Tensor&)>();
   const at::Tensor input = r.tensor(0);
   const auto dim_list = r.intlistOptional(1);
   const at::OptionalIntArrayRef dim =
@@ -39,8 +30,8 @@ PyObject* call_sum(torch::PythonArgs& r) {
   at::Tensor result;
   {
     py::gil_scoped_release no_gil;
-    result = out.defined() ? op_out.call(input, dim, keepdim, dtype, out)
-                           : op.call(input, dim, keepdim, dtype);
+    result = out.defined() ? sum_dim_out_op().call(input, dim, keepdim, dtype, out)
+                           : sum_dim_op().call(input, dim, keepdim, dtype);
   }
   return torch::autograd::utils::wrap(result);
 }
@@ -79,11 +70,11 @@ PyMethodDef sum_op_method = {"sum", reinterpret_cast<PyCFunction>(reinterpret_ca
 
 Request request_for(const at::Tensor& x, const OptionalDims& dim, bool keepdim,
                     OptionalType dtype) {
-  check_input(kOp, x);
+  check_input(kSum, x);
   const Dims dims =
-      wrap_dims(kOp, dim ? at::OptionalIntArrayRef(*dim) : at::OptionalIntArrayRef(), x.dim());
+      wrap_dims(kSum, dim ? at::OptionalIntArrayRef(*dim) : at::OptionalIntArrayRef(), x.dim());
   const at::ScalarType type = sum_dtype(x, dtype);
-  return make_request(kOp, x, dims, keepdim, type,
+  return make_request(kSum, x, dims, keepdim, type,
                       allocate(reduced_sizes(x.sizes(), dims, keepdim), type, x));
 }
 

@@ -1,39 +1,37 @@
 // torch.ops.reduce_ops.sum: schemas, the kernels below autograd, and what is refused.
 #include <ATen/native/Resize.h>
-#include <ATen/ops/empty.h>
 #include <torch/library.h>
 
 #include "ops/frontend.h"
+#include "ops/sum.h"
 
 namespace reduce_ops {
 
 namespace {
 
-constexpr const char* kOp = "reduce_ops.sum";
-
 at::Tensor sum_dim(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim,
                    std::optional<at::ScalarType> dtype) {
-  check_input(kOp, self);
-  const Dims dims = wrap_dims(kOp, dim, self.dim());
+  check_input(kSum, self);
+  const Dims dims = wrap_dims(kSum, dim, self.dim());
   const at::ScalarType type = sum_dtype(self, dtype);
-  to_dtype(kOp, "input", self.scalar_type());
-  to_dtype(kOp, "dtype", type);
+  to_dtype(kSum, "input", self.scalar_type());
+  to_dtype(kSum, "dtype", type);
   at::Tensor out = allocate(reduced_sizes(self.sizes(), dims, keepdim), type, self);
-  const Request request = make_request(kOp, self, dims, keepdim, type, std::move(out));
+  const Request request = make_request(kSum, self, dims, keepdim, type, std::move(out));
   execute_sum(request, pick_plan(request));
   return request.out;
 }
 
 at::Tensor& sum_dim_out(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim,
                         std::optional<at::ScalarType> dtype, at::Tensor& out) {
-  check_input(kOp, self);
-  const Dims dims = wrap_dims(kOp, dim, self.dim());
+  check_input(kSum, self);
+  const Dims dims = wrap_dims(kSum, dim, self.dim());
   const at::ScalarType type = sum_dtype(self, dtype, &out);
-  to_dtype(kOp, "input", self.scalar_type());
-  to_dtype(kOp, "out", type);
-  check_out(kOp, self, dtype, out);
+  to_dtype(kSum, "input", self.scalar_type());
+  to_dtype(kSum, "out", type);
+  check_out(kSum, self, dtype, out);
   at::native::resize_output(out, reduced_sizes(self.sizes(), dims, keepdim));
-  const Request request = make_request(kOp, self, dims, keepdim, type, out);
+  const Request request = make_request(kSum, self, dims, keepdim, type, out);
   execute_sum(request, pick_plan(request));
   return out;
 }
@@ -50,9 +48,9 @@ at::Tensor& sum_all_out(const at::Tensor& self, std::optional<at::ScalarType> dt
 // For the keys of tensors that are not dense and strided.
 void refuse(const c10::OperatorHandle&, torch::jit::Stack* stack) {
   for (const c10::IValue& value : *stack) {
-    if (value.isTensor()) check_input(kOp, value.toTensor());
+    if (value.isTensor()) check_input(kSum, value.toTensor());
   }
-  TORCH_CHECK_NOT_IMPLEMENTED(false, kOp, ": input must be a dense strided tensor");
+  TORCH_CHECK_NOT_IMPLEMENTED(false, kSum, ": input must be a dense strided tensor");
 }
 
 }  // namespace
