@@ -45,11 +45,6 @@ def _sum_dim(x, dim=None, keepdim=False, *, dtype=None):
     return x.new_empty(_shape(x, dim, keepdim), dtype=_dtype(x, dtype))
 
 
-@torch.library.register_fake("reduce_ops::sum")
-def _sum(x, *, dtype=None):
-    return x.new_empty([], dtype=_dtype(x, dtype))
-
-
 @torch.library.register_fake("reduce_ops::sum.IntList_out")
 def _sum_dim_out(x, dim, keepdim=False, *, dtype=None, out):
     if dtype is not None and out.dtype != dtype:
@@ -66,11 +61,6 @@ def _sum_dim_out(x, dim, keepdim=False, *, dtype=None, out):
     return out
 
 
-@torch.library.register_fake("reduce_ops::sum.out")
-def _sum_out(x, *, dtype=None, out):
-    return _sum_dim_out(x, None, False, dtype=dtype, out=out)
-
-
 @torch.library.register_vmap("reduce_ops::sum.dim_IntList")
 def _sum_dim_vmap(info, in_dims, x, dim=None, keepdim=False, *, dtype=None):
     x = x.movedim(in_dims[0], 0)
@@ -79,11 +69,6 @@ def _sum_dim_vmap(info, in_dims, x, dim=None, keepdim=False, *, dtype=None):
         return torch.ops.reduce_ops.sum.dim_IntList(x.unsqueeze(1), [1], False, dtype=dtype), 0
     reduced = sorted(d + 1 for d in reduced)
     return torch.ops.reduce_ops.sum.dim_IntList(x, reduced, keepdim, dtype=dtype), 0
-
-
-@torch.library.register_vmap("reduce_ops::sum")
-def _sum_vmap(info, in_dims, x, *, dtype=None):
-    return _sum_dim_vmap(info, in_dims, x, None, False, dtype=dtype)
 
 
 # Functionalization (torch.compile) refuses custom ops that return what they write: it gets the op
@@ -96,12 +81,3 @@ def _sum_dim_out_functional(mode, func, types, args=(), kwargs=None):
     with mode:
         result = torch.ops.reduce_ops.sum.dim_IntList(*args, **kwargs, dtype=dtype)
         return out.copy_(result)
-
-
-@torch.library.register_torch_dispatch("reduce_ops::sum.out", FunctionalTensorMode)
-def _sum_all_out_functional(mode, func, types, args=(), kwargs=None):
-    kwargs = dict(kwargs or {})
-    out = kwargs.pop("out")
-    dtype = kwargs.pop("dtype", None) or out.dtype
-    with mode:
-        return out.copy_(torch.ops.reduce_ops.sum.default(*args, dtype=dtype))

@@ -1,5 +1,7 @@
 """Gradients of sum: first and higher order, forward mode, vmap, what takes none."""
 
+import warnings
+
 import pytest
 import torch
 from helpers import assert_equal, assert_like_torch, name, small_values
@@ -148,14 +150,27 @@ def test_out_takes_no_gradient(device):
     assert (plain == 77).all()
 
 
-def test_a_tensor_written_by_out_is_seen_as_changed(device):
+@pytest.mark.parametrize("mode", (torch.enable_grad, torch.no_grad, torch.inference_mode))
+@pytest.mark.parametrize("call", (reduce_ops.sum, OP.IntList_out, OP.out))
+def test_a_tensor_written_by_out_is_seen_as_changed(mode, call, device):
     """A value saved for backward and then overwritten is an error, not a wrong gradient."""
-    saved = torch.ones(4, device=device)
-    x = leaf((4,), torch.float32, device)
+    saved = torch.ones((), device=device)
+    x = leaf((), torch.float32, device)
     y = x * saved
-    reduce_ops.sum(torch.ones((3, 4), device=device), 0, out=saved)
+    with mode():
+        call(torch.ones(3, device=device), *([] if call is OP.out else [0]), out=saved)
+    assert saved._version == 1
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
-        y.sum().backward()
+        y.backward()
+
+
+def test_an_inference_tensor_takes_no_result_outside_of_inference_mode(device):
+    x = torch.ones((2, 3), device=device)
+    with torch.inference_mode():
+        out = torch.empty(3, device=device)
+    for function in (torch.sum, reduce_ops.sum):
+        with pytest.raises(RuntimeError, match="Inplace update to inference tensor"):
+            function(x, 0, out=out)
 
 
 def test_backward_saves_no_input(device):
@@ -219,6 +234,9 @@ def test_vmap(dtype, device):
     assert not torch.func.vmap(reduce_ops.sum)(negative_zero).signbit().any()
     with pytest.raises(IndexError, match="2"):
         torch.func.vmap(lambda t: reduce_ops.sum(t, 2))(x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # a loop over the samples warns
+        assert torch.equal(torch.func.vmap(OP.default)(x), torch.sum(x, (1, 2)))
 
 
 def test_forward_mode(device):

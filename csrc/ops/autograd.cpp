@@ -74,36 +74,33 @@ at::Tensor& sum_dim_out_autograd(c10::DispatchKeySet keys, const at::Tensor& sel
                 "but ",
                 t == &out ? "out" : "input", " has a tangent");
   }
+  at::AutoDispatchBelowAutograd guard;
+  return sum_dim_out_op().redispatch(keys & c10::after_autograd_keyset, self, dim, keepdim, dtype,
+                                     out);
+}
+
+// Apart from autograd, which inference mode turns off: it must not hide that `out` was written.
+at::Tensor& sum_dim_out_inplace(c10::DispatchKeySet keys, const at::Tensor& self,
+                                at::OptionalIntArrayRef dim, bool keepdim,
+                                std::optional<at::ScalarType> dtype, at::Tensor& out) {
   {
     at::AutoDispatchBelowADInplaceOrView guard;
-    sum_dim_out_op().redispatch(keys & c10::after_autograd_keyset, self, dim, keepdim, dtype, out);
+    sum_dim_out_op().redispatch(keys & c10::after_ADInplaceOrView_keyset, self, dim, keepdim, dtype,
+                                out);
   }
   torch::autograd::impl::bump_version(out);
   return out;
-}
-
-at::Tensor sum_all_autograd(const at::Tensor& self, std::optional<at::ScalarType> dtype) {
-  return sum_dim_op().call(self, std::nullopt, false, dtype);
-}
-
-at::Tensor& sum_all_out_autograd(const at::Tensor& self, std::optional<at::ScalarType> dtype,
-                                 at::Tensor& out) {
-  return sum_dim_out_op().call(self, std::nullopt, false, dtype, out);
 }
 
 }  // namespace
 
 TORCH_LIBRARY_IMPL(reduce_ops, Autograd, m) {
   m.impl("sum.dim_IntList", sum_dim_autograd);
-  m.impl("sum", sum_all_autograd);
   m.impl("sum.IntList_out", sum_dim_out_autograd);
-  m.impl("sum.out", sum_all_out_autograd);
 }
 
-// A mutable out= takes part in in-place bookkeeping only through autograd above.
 TORCH_LIBRARY_IMPL(reduce_ops, ADInplaceOrView, m) {
-  m.impl("sum.IntList_out", torch::CppFunction::makeFallthrough());
-  m.impl("sum.out", torch::CppFunction::makeFallthrough());
+  m.impl("sum.IntList_out", sum_dim_out_inplace);
 }
 
 }  // namespace reduce_ops

@@ -36,21 +36,14 @@ at::Tensor& sum_dim_out(const at::Tensor& self, at::OptionalIntArrayRef dim, boo
   return out;
 }
 
+// The overloads without dim are calls of those with one.
 at::Tensor sum_all(const at::Tensor& self, std::optional<at::ScalarType> dtype) {
-  return sum_dim(self, std::nullopt, false, dtype);
+  return sum_dim_op().call(self, std::nullopt, false, dtype);
 }
 
 at::Tensor& sum_all_out(const at::Tensor& self, std::optional<at::ScalarType> dtype,
                         at::Tensor& out) {
-  return sum_dim_out(self, std::nullopt, false, dtype, out);
-}
-
-// For the keys of tensors that are not dense and strided.
-void refuse(const c10::OperatorHandle&, torch::jit::Stack* stack) {
-  for (const c10::IValue& value : *stack) {
-    if (value.isTensor()) check_input(kSum, value.toTensor());
-  }
-  TORCH_CHECK_NOT_IMPLEMENTED(false, kSum, ": input must be a dense strided tensor");
+  return sum_dim_out_op().call(self, std::nullopt, false, dtype, out);
 }
 
 }  // namespace
@@ -67,22 +60,22 @@ TORCH_LIBRARY(reduce_ops, m) {
   m.def("sum.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)");
 }
 
-#define REDUCE_OPS_KERNELS(m)             \
-  m.impl("sum.dim_IntList", sum_dim);     \
-  m.impl("sum", sum_all);                 \
-  m.impl("sum.IntList_out", sum_dim_out); \
+TORCH_LIBRARY_IMPL(reduce_ops, CompositeImplicitAutograd, m) {
+  m.impl("sum", sum_all);
   m.impl("sum.out", sum_all_out);
+}
 
-TORCH_LIBRARY_IMPL(reduce_ops, CPU, m){
-    REDUCE_OPS_KERNELS(m)} TORCH_LIBRARY_IMPL(reduce_ops, CUDA, m){REDUCE_OPS_KERNELS(m)}
+// vmap takes composites apart only where it is told to.
+TORCH_LIBRARY_IMPL(reduce_ops, FuncTorchBatched, m) { m.impl("sum", sum_all); }
 
-#define REDUCE_OPS_REFUSE(key)                                                        \
-  TORCH_LIBRARY_IMPL(reduce_ops, key, m) {                                            \
-    for (const char* name : {"sum.dim_IntList", "sum", "sum.IntList_out", "sum.out"}) \
-      m.impl(name, torch::CppFunction::makeFromBoxedFunction<&refuse>());             \
-  }
-REDUCE_OPS_REFUSE(SparseCPU) REDUCE_OPS_REFUSE(SparseCUDA) REDUCE_OPS_REFUSE(SparseCsrCPU)
-    REDUCE_OPS_REFUSE(SparseCsrCUDA) REDUCE_OPS_REFUSE(QuantizedCPU)
-        REDUCE_OPS_REFUSE(QuantizedCUDA) REDUCE_OPS_REFUSE(MkldnnCPU)
+TORCH_LIBRARY_IMPL(reduce_ops, CPU, m) {
+  m.impl("sum.dim_IntList", sum_dim);
+  m.impl("sum.IntList_out", sum_dim_out);
+}
+
+TORCH_LIBRARY_IMPL(reduce_ops, CUDA, m) {
+  m.impl("sum.dim_IntList", sum_dim);
+  m.impl("sum.IntList_out", sum_dim_out);
+}
 
 }  // namespace reduce_ops
