@@ -1,5 +1,7 @@
-// Gradients of sum: backward broadcasts the gradient over the reduced dims, forward mode sums the
-// tangent. Both are made of differentiable ops, so derivatives of any order follow.
+// What sum is above its kernels: gradients, in-place bookkeeping, autocast. Backward broadcasts the
+// gradient over the reduced dims, forward mode sums the tangent. Both are made of differentiable
+// ops, so derivatives of any order follow.
+#include <ATen/autocast_mode.h>
 #include <ATen/ops/real.h>
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/functions/utils.h>
@@ -23,14 +25,14 @@ struct SumBackward : torch::autograd::Node {
   torch::autograd::variable_list apply(torch::autograd::variable_list&& grads) override {
     if (!grads[0].defined() || !task_should_compute_output(0)) return {at::Tensor()};
     at::Tensor grad = grads[0];
+    if (grad.is_complex() && !at::isComplexType(type)) grad = at::real(grad);
+    grad = grad.to(type);
     if (!keepdim) {
       for (size_t d = 0; d < sizes.size(); ++d) {
         if (dims[d]) grad = grad.unsqueeze(int64_t(d));
       }
     }
-    grad = grad.expand_symint(sizes);
-    if (grad.is_complex() && !at::isComplexType(type)) grad = at::real(grad);
-    return {grad.to(type)};
+    return {grad.expand_symint(sizes)};
   }
 };
 
@@ -92,6 +94,11 @@ at::Tensor& sum_dim_out_inplace(c10::DispatchKeySet keys, const at::Tensor& self
   return out;
 }
 
+at::Tensor sum_dim_again(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim,
+                         std::optional<at::ScalarType> dtype) {
+  return sum_dim_op().call(self, dim, keepdim, dtype);
+}
+
 }  // namespace
 
 TORCH_LIBRARY_IMPL(reduce_ops, Autograd, m) {
@@ -101,6 +108,13 @@ TORCH_LIBRARY_IMPL(reduce_ops, Autograd, m) {
 
 TORCH_LIBRARY_IMPL(reduce_ops, ADInplaceOrView, m) {
   m.impl("sum.IntList_out", sum_dim_out_inplace);
+}
+
+// torch's own rule for sum on CUDA: float32 unless dtype= is there. On the CPU it has none.
+TORCH_LIBRARY_IMPL(reduce_ops, AutocastCUDA, m) {
+  using at::autocast::CastPolicy;
+  m.impl("sum.dim_IntList", &at::autocast::WrapFunction<CastPolicy::fp32_set_opt_dtype, at::kCUDA,
+                                                        SumDim, SumDim, sum_dim_again>::type::call);
 }
 
 }  // namespace reduce_ops
