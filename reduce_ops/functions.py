@@ -42,7 +42,8 @@ def sum(
         keepdim: keep reduced dims with size 1.
         dtype: elements are cast to it before they are added, and it is the result's dtype.
             Default: int64 for bool and integers, else ``input.dtype`` (``out.dtype`` with ``out``).
-        out: tensor to write the result into; resized where its shape differs.
+        out: tensor to write the result into; resized where its shape differs. It may lie between
+            the elements of ``input``.
 
     Returns:
         ``input``'s shape without ``dim`` (with size 1 there if ``keepdim``). An empty sum is 0.
@@ -56,7 +57,8 @@ def sum(
     Raises:
         IndexError: a dim is out of range.
         RuntimeError: a dim appears twice; ``out`` has another dtype than ``dtype``, is on another
-            device, or shares memory with ``input`` or within itself.
+            device, shares memory with ``input`` or within itself, or would have to be resized in
+            the storage of ``input``.
         TypeError: an argument has the wrong type.
         NotImplementedError: sparse or quantized input, or an unsupported dtype.
     """

@@ -249,7 +249,7 @@ def test_the_plan_of_a_tensor_is_the_plan_of_its_description():
                 0,
                 torch.get_num_threads(),
             )
-            assert _C.sum_plan(x, dims, False, None) == described, layout
+            assert _C.explain_sum(x, dims)["plan"] == described, layout
 
 
 def test_bad_descriptions_are_refused():
@@ -265,7 +265,7 @@ def test_the_default_plan_is_accepted_when_forced(device):
     for layout, make in LAYOUTS.items():
         x = make(torch.float32, device)
         for dims in (None, *([d] for d in range(x.dim()))):
-            text = _C.sum_plan(x, dims, False, None)
+            text = _C.explain_sum(x, dims)["plan"]
             result = _C.sum_with_plan(x, dims, False, None, text)
             assert torch.equal(result, torch.sum(x, dims)), (layout, dims)
             assert engine_of(text) in {engine_of(p) for p in forced_plans(x, dims)}
@@ -284,7 +284,7 @@ def test_explain(dtype, device):
         assert tuple(e.shape) == (6, 70)
         assert str(e.dtype).removeprefix("torch.") == name(dtype)
         assert torch.device(e.device).type == device
-        assert e.plan == _C.sum_plan(x, dims, False, None)
+        assert e.plan == _C.explain_sum(x, dims)["plan"]
         assert e.bytes == x.nbytes + torch.sum(x, dim).nbytes
         assert e.limit_us is None or e.limit_us > 0
         assert e.plan in str(e)

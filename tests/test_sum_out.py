@@ -128,6 +128,30 @@ def test_out_may_lie_beside_the_input_in_one_storage(device):
     assert torch.equal(out, expected)
 
 
+def test_out_may_lie_between_the_elements_of_the_input(device):
+    for dim, take in ((1, lambda b: b[:, 1]), (1, lambda b: b[:, 5]), (0, lambda b: b[0, 1::2])):
+        results = []
+        for function in (torch.sum, reduce_ops.sum):
+            buffer = small_values((4, 6), torch.float32, device)
+            function(buffer[:, ::2], dim, out=take(buffer))
+            results.append(buffer)
+        assert_equal(*results)
+
+
+def test_out_that_shares_memory_unnoticed_gets_the_right_sum(device):
+    """torch.sum writes while it still reads here."""
+    for dim, take in (
+        (1, lambda x: x[:, 1]),
+        (1, lambda x: x[:, 2]),
+        (1, lambda x: x.view(-1)[::7]),
+    ):
+        x = small_values((7, 7), torch.float32, device)
+        out = take(x)
+        expected = torch.sum(x, dim)
+        reduce_ops.sum(x, dim, out=out)
+        assert torch.equal(out, expected)
+
+
 def test_out_bumps_its_version(device):
     out = torch.zeros(3, device=device)
     before = out._version

@@ -81,10 +81,8 @@ at::DimVector reduced_sizes(at::IntArrayRef sizes, const Dims& dims, bool keepdi
   return result;
 }
 
-at::ScalarType sum_dtype(const at::Tensor& self, std::optional<at::ScalarType> dtype,
-                         const at::Tensor* out) {
+at::ScalarType sum_dtype(const at::Tensor& self, std::optional<at::ScalarType> dtype) {
   if (dtype.has_value()) return *dtype;
-  if (out) return out->scalar_type();
   const at::ScalarType type = self.scalar_type();
   return at::isIntegralType(type, /*includeBool=*/true) ? at::kLong : type;
 }
@@ -98,15 +96,21 @@ DType to_dtype(const char* op, const char* argument, at::ScalarType type) {
 }
 
 void check_input(const char* op, const at::Tensor& self) {
-  TORCH_CHECK_NOT_IMPLEMENTED(self.layout() == at::kStrided && !self.is_quantized(), op,
-                              ": input is a ", self.toString(),
-                              ", expected a dense strided tensor");
+  const bool dense = self.layout() == at::kStrided && !self.is_quantized();
+  TORCH_CHECK_NOT_IMPLEMENTED(dense && (self.is_cpu() || self.is_cuda()), op, ": input is a ",
+                              self.toString(), " on ", self.device(),
+                              ", expected a dense strided tensor on the CPU or a CUDA device");
+}
+
+bool may_share_memory(const at::Tensor& self, const at::Tensor& out) {
+  return self.storage().is_alias_of(out.storage()) &&
+         at::get_overlap_status(self, out) != at::MemOverlapStatus::No;
 }
 
 void check_out(const char* op, const at::Tensor& self, std::optional<at::ScalarType> dtype,
-               const at::Tensor& out) {
-  TORCH_CHECK(out.layout() == at::kStrided && !out.is_quantized(), op, ": out is a ",
-              out.toString(), ", expected a dense strided tensor");
+               at::IntArrayRef sizes, const at::Tensor& out) {
+  to_dtype(op, "input", self.scalar_type());
+  to_dtype(op, "out", out.scalar_type());
   TORCH_CHECK(out.device() == self.device(), op, ": out is on device ", out.device(),
               ", expected the input's device ", self.device());
   TORCH_CHECK(!dtype.has_value() || out.scalar_type() == *dtype, op, ": out has dtype ",
@@ -114,21 +118,23 @@ void check_out(const char* op, const at::Tensor& self, std::optional<at::ScalarT
   TORCH_CHECK(at::has_internal_overlap(out) != at::MemOverlap::Yes, op, ": out has sizes ",
               out.sizes(), " and strides ", out.strides(),
               ", where several elements share memory; expected a tensor without overlap");
+  if (!self.storage().is_alias_of(out.storage())) return;
   const auto status = at::get_overlap_status(self, out);
-  TORCH_CHECK(
-      status != at::MemOverlapStatus::Full && status != at::MemOverlapStatus::Partial &&
-          !(status == at::MemOverlapStatus::TooHard && self.storage().is_alias_of(out.storage())),
-      op, ": out of sizes ", out.sizes(), " shares memory with input of sizes ", self.sizes(),
-      ", expected a tensor of its own");
+  TORCH_CHECK(status != at::MemOverlapStatus::Full && status != at::MemOverlapStatus::Partial, op,
+              ": out of sizes ", out.sizes(), " shares memory with input of sizes ", self.sizes(),
+              ", expected a tensor of its own");
+  TORCH_CHECK(out.sizes() == sizes, op, ": out of sizes ", out.sizes(), " would be resized to ",
+              sizes, " in the storage of input, expected a tensor of its own or of that shape");
 }
 
 Request make_request(const char* op, const at::Tensor& self, const Dims& dims, bool keepdim,
-                     at::ScalarType cast, at::Tensor out) {
+                     at::Tensor out) {
   Request request;
   const DType in_type = to_dtype(op, "input", self.scalar_type());
-  const DType cast_type = to_dtype(op, "dtype", cast);
-  if (is_complex(in_type) && !is_complex(cast_type) && cast_type != DType::kBool)
+  const DType out_type = to_dtype(op, "dtype", out.scalar_type());
+  if (is_complex(in_type) && !is_complex(out_type) && out_type != DType::kBool) {
     TORCH_WARN_ONCE("Casting complex values to real discards the imaginary part");
+  }
   request.input = self;
   request.out = std::move(out);
   at::DimVector out_strides;
@@ -145,9 +151,8 @@ Request make_request(const char* op, const at::Tensor& self, const Dims& dims, b
   const auto build = [&](const at::Tensor& input) {
     const TensorView view = {int(input.dim()), input.sizes().data(), input.strides().data(),
                              out_strides.data(), dims};
-    return make_problem(view, in_type, cast_type, to_dtype(op, "out", request.out.scalar_type()),
-                        input.is_cuda(), reinterpret_cast<uintptr_t>(input.const_data_ptr()),
-                        request.problem);
+    return make_problem(view, in_type, out_type, out_type, input.is_cuda(),
+                        reinterpret_cast<uintptr_t>(input.const_data_ptr()), request.problem);
   };
   if (!build(self)) {
     // More axes than a kernel takes: a copy with the reduced dims innermost has two.

@@ -73,9 +73,8 @@ Request request_for(const at::Tensor& x, const OptionalDims& dim, bool keepdim,
   check_input(kSum, x);
   const Dims dims =
       wrap_dims(kSum, dim ? at::OptionalIntArrayRef(*dim) : at::OptionalIntArrayRef(), x.dim());
-  const at::ScalarType type = sum_dtype(x, dtype);
-  return make_request(kSum, x, dims, keepdim, type,
-                      allocate(reduced_sizes(x.sizes(), dims, keepdim), type, x));
+  return make_request(kSum, x, dims, keepdim,
+                      allocate(reduced_sizes(x.sizes(), dims, keepdim), sum_dtype(x, dtype), x));
 }
 
 std::string sum_plan(const at::Tensor& x, const OptionalDims& dim, bool keepdim,

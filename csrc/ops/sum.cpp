@@ -11,27 +11,23 @@ namespace {
 
 at::Tensor sum_dim(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim,
                    std::optional<at::ScalarType> dtype) {
-  check_input(kSum, self);
   const Dims dims = wrap_dims(kSum, dim, self.dim());
-  const at::ScalarType type = sum_dtype(self, dtype);
-  to_dtype(kSum, "input", self.scalar_type());
-  to_dtype(kSum, "dtype", type);
-  at::Tensor out = allocate(reduced_sizes(self.sizes(), dims, keepdim), type, self);
-  const Request request = make_request(kSum, self, dims, keepdim, type, std::move(out));
+  const Request request = make_request(
+      kSum, self, dims, keepdim,
+      allocate(reduced_sizes(self.sizes(), dims, keepdim), sum_dtype(self, dtype), self));
   execute_sum(request, pick_plan(request));
   return request.out;
 }
 
 at::Tensor& sum_dim_out(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim,
                         std::optional<at::ScalarType> dtype, at::Tensor& out) {
-  check_input(kSum, self);
   const Dims dims = wrap_dims(kSum, dim, self.dim());
-  const at::ScalarType type = sum_dtype(self, dtype, &out);
-  to_dtype(kSum, "input", self.scalar_type());
-  to_dtype(kSum, "out", type);
-  check_out(kSum, self, dtype, out);
-  at::native::resize_output(out, reduced_sizes(self.sizes(), dims, keepdim));
-  const Request request = make_request(kSum, self, dims, keepdim, type, out);
+  const at::DimVector sizes = reduced_sizes(self.sizes(), dims, keepdim);
+  check_out(kSum, self, dtype, sizes, out);
+  // Where it is hard to tell whether they share memory, input is read to the end first.
+  if (may_share_memory(self, out)) return out.copy_(sum_dim(self, dim, keepdim, out.scalar_type()));
+  at::native::resize_output(out, sizes);
+  const Request request = make_request(kSum, self, dims, keepdim, out);
   execute_sum(request, pick_plan(request));
   return out;
 }
