@@ -3,6 +3,9 @@
 #include <ATen/EmptyTensor.h>
 #include <ATen/MemoryOverlap.h>
 #include <ATen/Parallel.h>
+#include <ATen/ops/stack.h>
+
+#include <algorithm>
 
 #include "ops/cuda_backend.h"
 
@@ -127,6 +130,38 @@ void check_out(const char* op, const at::Tensor& self, std::optional<at::ScalarT
               sizes, " in the storage of input, expected a tensor of its own or of that shape");
 }
 
+namespace {
+
+// For an input with more axes than a kernel takes: its reduced dims become one axis and its kept
+// dims another. The reduced dims keep their order in memory and their layout class (is_rows()), on
+// which the bits of a result depend.
+at::Tensor copy_with_few_axes(const at::Tensor& self, const Dims& dims) {
+  at::DimVector kept, reduced;
+  int64_t outputs = 1;
+  for (int64_t d = 0; d < self.dim(); ++d) {
+    (dims[d] ? reduced : kept).push_back(d);
+    if (!dims[d]) outputs *= self.size(d);
+  }
+  // As make_problem() sorts: stride 0 is the largest.
+  std::stable_sort(reduced.begin(), reduced.end(), [&](int64_t a, int64_t b) {
+    return uint64_t(self.stride(a)) - 1 > uint64_t(self.stride(b)) - 1;
+  });
+  bool rows = true;
+  for (const int64_t d : reduced) {
+    if (self.size(d) != 1) rows = self.stride(d) == 1;  // at last that of the innermost one
+  }
+  at::DimVector order = rows ? kept : reduced;
+  for (const int64_t d : rows ? reduced : kept) order.push_back(d);
+  at::DimVector back(order.size());
+  for (size_t i = 0; i < order.size(); ++i) back[order[i]] = int64_t(i);
+  at::Tensor copy = self.permute(order);
+  // A lone column gets a neighbour, without which it would be a row.
+  copy = rows || outputs > 1 ? copy.contiguous() : at::stack({copy, copy}, -1).select(-1, 0);
+  return copy.permute(back);
+}
+
+}  // namespace
+
 Request make_request(const char* op, const at::Tensor& self, const Dims& dims, bool keepdim,
                      at::Tensor out) {
   Request request;
@@ -155,16 +190,7 @@ Request make_request(const char* op, const at::Tensor& self, const Dims& dims, b
                         reinterpret_cast<uintptr_t>(input.const_data_ptr()), request.problem);
   };
   if (!build(self)) {
-    // More axes than a kernel takes: a copy with the reduced dims innermost has two.
-    at::DimVector order, back(self.dim());
-    for (const bool reduced : {false, true}) {
-      for (int64_t d = 0; d < self.dim(); ++d) {
-        if (dims[d] != reduced) continue;
-        back[d] = int64_t(order.size());
-        order.push_back(d);
-      }
-    }
-    request.input = self.permute(order).contiguous().permute(back);
+    request.input = copy_with_few_axes(self, dims);
     TORCH_CHECK(build(request.input), op, ": out of sizes ", request.out.sizes(), " and strides ",
                 request.out.strides(), " has more than ", kMaxAxes,
                 " separate axes, expected at most that many");
