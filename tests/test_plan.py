@@ -3,6 +3,7 @@
 import itertools
 import math
 
+import numpy as np
 import pytest
 import torch
 from helpers import ALL_DTYPES, CANDIDATES, FLOATS, LAYOUTS, engine_of, forced_plans, name
@@ -299,6 +300,28 @@ def test_explain_counts_each_distinct_element_once(device):
     assert reduce_ops.explain("sum", half, dim=1).bytes == math.prod(half.shape) * 4 + 100 * 4
     empty = torch.ones((3, 0), device=device)
     assert reduce_ops.explain("sum", empty, dim=1).bytes == 3 * 4
+
+
+def test_explain_takes_the_dims_that_sum_takes():
+    x = torch.ones((3, 4))
+    expected = reduce_ops.explain("sum", x, dim=1)
+    for dim in (np.int64(1), torch.tensor(1), [1], (np.int32(1),), torch.Size([1])):
+        assert reduce_ops.sum(x, dim).shape == (3,)
+        assert reduce_ops.explain("sum", x, dim=dim) == expected
+    for dim in (True, 1.0, "1", {1}, [0.5]):
+        for call in (reduce_ops.sum, lambda *args: reduce_ops.explain("sum", *args)):
+            with pytest.raises(TypeError, match="dim"):
+                call(x, dim)
+
+
+def test_tensors_without_memory_have_no_plan():
+    x = torch.ones((3, 4), device="meta")
+    for call in (
+        lambda: reduce_ops.explain("sum", x, dim=1),
+        lambda: _C.sum_with_plan(x, [1], False, None, "cpu_row()"),
+    ):
+        with pytest.raises(NotImplementedError, match=r"reduce_ops\.sum: input.* meta"):
+            call()
 
 
 def test_explain_refuses_what_it_does_not_know():

@@ -133,6 +133,7 @@ std::string plan_for(const std::vector<int64_t>& sizes, const std::vector<int64_
   const Plan plan = make_plan(problem, {multiprocessors, threads});
   const std::string why_not = check_plan(plan, problem);
   TORCH_INTERNAL_ASSERT(why_not.empty(), to_string(plan), ": ", why_not);
+  TORCH_INTERNAL_ASSERT(parse_plan(to_string(plan)) == plan, to_string(plan));
   return to_string(plan);
 }
 
