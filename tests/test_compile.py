@@ -238,6 +238,16 @@ def test_jit_trace(device):
     assert_equal(traced(other), torch.sum(other, 1))
 
 
+def test_jit_script(device):
+    def f(x):
+        return torch.ops.reduce_ops.sum(x, [1], True, dtype=torch.float64) * 2
+
+    x = small_values((3, 5), torch.float32, device)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert_equal(torch.jit.script(f)(x), f(x))
+
+
 @pytest.mark.cuda
 def test_reduce_overhead_uses_cuda_graphs():
     compiled = torch.compile(
