@@ -170,7 +170,7 @@ Request make_request(const char* op, const at::Tensor& self, const Dims& dims, b
   if (is_complex(in_type) && !is_complex(out_type) && out_type != DType::kBool) {
     TORCH_WARN_ONCE("Casting complex values to real discards the imaginary part");
   }
-  request.input = self;
+  request.input = c10::MaybeOwned<at::Tensor>::borrowed(self);
   request.out = std::move(out);
   at::DimVector out_strides;
   size_t d_out = 0;
@@ -190,8 +190,8 @@ Request make_request(const char* op, const at::Tensor& self, const Dims& dims, b
                         reinterpret_cast<uintptr_t>(input.const_data_ptr()), request.problem);
   };
   if (!build(self)) {
-    request.input = copy_with_few_axes(self, dims);
-    TORCH_CHECK(build(request.input), op, ": out of sizes ", request.out.sizes(), " and strides ",
+    request.input = c10::MaybeOwned<at::Tensor>::owned(copy_with_few_axes(self, dims));
+    TORCH_CHECK(build(*request.input), op, ": out of sizes ", request.out.sizes(), " and strides ",
                 request.out.strides(), " has more than ", kMaxAxes,
                 " separate axes, expected at most that many");
   }
@@ -212,13 +212,15 @@ at::Tensor allocate(at::IntArrayRef sizes, at::ScalarType type, const at::Tensor
 
 DeviceTraits device_traits(const at::Tensor& tensor) {
   DeviceTraits traits;
-  traits.threads = at::get_num_threads();
-  if (tensor.is_cuda()) traits.multiprocessors = cuda::multiprocessors(tensor);
+  if (tensor.is_cuda())
+    traits.multiprocessors = cuda::multiprocessors(tensor);
+  else
+    traits.threads = at::get_num_threads();
   return traits;
 }
 
 Plan pick_plan(const Request& request, const std::string* forced) {
-  if (!forced) return make_plan(request.problem, device_traits(request.input));
+  if (!forced) return make_plan(request.problem, device_traits(*request.input));
   const Plan plan = parse_plan(*forced);
   const std::string why_not = check_plan(plan, request.problem);
   TORCH_CHECK_VALUE(why_not.empty(), "reduce_ops: plan ", *forced,
@@ -235,7 +237,7 @@ void execute_sum(const Request& request, const Plan& plan) {
     cuda::execute_sum(request, plan);
     return;
   }
-  cpu::run_sum(request.problem, plan, request.input.const_data_ptr(),
+  cpu::run_sum(request.problem, plan, request.input->const_data_ptr(),
                request.out.mutable_data_ptr(), parallel_for());
 }
 

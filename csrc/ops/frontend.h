@@ -35,9 +35,9 @@ bool may_share_memory(const at::Tensor& self, const at::Tensor& out);
 // An uninitialised contiguous tensor on `like`'s device.
 at::Tensor allocate(at::IntArrayRef sizes, at::ScalarType type, const at::Tensor& like);
 
-// What one call computes. `input` is self, or a copy where it has too many axes.
+// What one call computes. `input` is the caller's, or a copy where that has too many axes.
 struct Request {
-  at::Tensor input;
+  c10::MaybeOwned<at::Tensor> input;
   at::Tensor out;
   Problem problem;
 };
