@@ -216,6 +216,16 @@ def test_more_dims_than_one_kernel_takes(device):
     assert_like_torch(torch.ones((1,) * 64, device=device), 5)
 
 
+def test_no_elements_in_more_dims_than_one_kernel_takes(device):
+    for at in (0, 9, 18):
+        shape = [2] * 19
+        shape[at] = 0
+        x = torch.empty(shape, device=device)
+        for view in (x, x.permute(*range(18, -1, -1))):
+            for dim in (None, 0, 9, 18, tuple(range(0, 19, 2)), tuple(range(1, 19, 2))):
+                assert_like_torch(view, dim)
+
+
 def test_subclasses_and_parameters(device):
     class Tagged(torch.Tensor):
         pass

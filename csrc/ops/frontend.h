@@ -43,6 +43,7 @@ struct Request {
 };
 
 // Elements are cast to out's dtype before they are added.
+// `out` has up to kMaxAxes dims, or is contiguous.
 Request make_request(const char* op, const at::Tensor& self, const Dims& dims, bool keepdim,
                      at::Tensor out);
 

@@ -24,8 +24,11 @@ at::Tensor& sum_dim_out(const at::Tensor& self, at::OptionalIntArrayRef dim, boo
   const Dims dims = wrap_dims(kSum, dim, self.dim());
   const at::DimVector sizes = reduced_sizes(self.sizes(), dims, keepdim);
   check_out(kSum, self, dtype, sizes, out);
-  // Where it is hard to tell whether they share memory, input is read to the end first.
-  if (may_share_memory(self, out)) return out.copy_(sum_dim(self, dim, keepdim, out.scalar_type()));
+  // Made apart where it is hard to tell whether they share memory, and where out may have more axes
+  // than a kernel takes.
+  const bool many_axes = out.sizes() == sizes && out.dim() > kMaxAxes && !out.is_contiguous();
+  if (many_axes || may_share_memory(self, out))
+    return out.copy_(sum_dim(self, dim, keepdim, out.scalar_type()));
   at::native::resize_output(out, sizes);
   const Request request = make_request(kSum, self, dims, keepdim, out);
   execute_sum(request, pick_plan(request));
