@@ -37,7 +37,7 @@ bool make_problem(const TensorView& view, DType in, DType cast, DType out, bool 
   problem.out = out;
   problem.cuda = cuda;
   problem.alignment = 16;
-  while (address % problem.alignment) problem.alignment /= 2;
+  while (address & uintptr_t(problem.alignment - 1)) problem.alignment /= 2;
   problem.outputs = 1;
   problem.length = 1;
   problem.kept.count = 0;
