@@ -25,9 +25,10 @@ import reduce_ops
 from benchmarks import records, table
 from benchmarks.cases import Case, cpu_cases, cuda_cases, parse_case, quick
 from reduce_ops.exact import same_bits
-from reduce_ops.timing import CpuTimer, CudaTimer, device_name, timer_for
+from reduce_ops.timing import CpuTimer, CudaTimer, RandomBytes, device_name, timer_for
 
 Timer = CpuTimer | CudaTimer
+PROVIDERS = ("reduce_ops", "torch", "compile")
 
 
 class Inputs:
@@ -39,7 +40,7 @@ class Inputs:
         for case in cases:
             self.sizes[case.dtype] = max(self.sizes.get(case.dtype, 0), case.numel + 1)
         self.pools: dict[str, torch.Tensor] = {}
-        self.bytes = torch.empty(0, dtype=torch.uint8, device=device)
+        self.bytes = RandomBytes(device)
 
     def take(self, case: Case) -> torch.Tensor:
         if case.dtype not in self.pools:
@@ -52,13 +53,6 @@ class Inputs:
         if dtype == torch.bool:
             return torch.randint(2, (size,), dtype=torch.uint8, device=self.device).to(dtype)
         return torch.empty(size, dtype=dtype, device=self.device).random_()
-
-    def read(self, count: int) -> torch.Tensor:
-        """`count` random bytes for the yardstick, apart from every case's input."""
-        if self.bytes.numel() < count:
-            words = torch.empty((count + 7) // 8, dtype=torch.int64, device=self.device)
-            self.bytes = words.random_().view(torch.uint8)
-        return self.bytes[:count]
 
 
 def provider_call(provider: str, x: torch.Tensor, case: Case) -> Callable[[], object]:
@@ -102,7 +96,7 @@ class Recorder:
         if not is_right(x, case):
             raise RuntimeError("reduce_ops gave a wrong sum")
         plan = reduce_ops.explain("sum", x, dim=case.dim)
-        buffer = inputs.read(plan.bytes)
+        buffer = inputs.bytes.take(plan.bytes)
         runs = {p: provider_call(p, x, case) for p in self.providers}
         runs["yardstick"] = lambda: reduce_ops._C.read_yardstick(buffer)
         times = self.timer.medians(runs, repeats=self.repeats)
@@ -195,7 +189,7 @@ def sweep_case(case: Case, inputs: Inputs, plans: list[str], timer: Timer, repea
     chosen = reduce_ops.explain("sum", x, dim=case.dim)
     dims = None if case.dim is None else [case.dim] if isinstance(case.dim, int) else case.dim
     want = reduce_ops.sum(x, case.dim)
-    buffer = inputs.read(chosen.bytes)
+    buffer = inputs.bytes.take(chosen.bytes)
     runs: dict[str, Callable[[], object]] = {
         "yardstick": lambda: reduce_ops._C.read_yardstick(buffer)
     }
@@ -215,12 +209,21 @@ def sweep_case(case: Case, inputs: Inputs, plans: list[str], timer: Timer, repea
         print(f"  {mark} {us:9.2f} us  {yardstick / us:5.0%}  {plan}  {notes[plan]}".rstrip())
 
 
+def provider_list(text: str) -> list[str]:
+    names = text.split(",")
+    if unknown := [name for name in names if name not in PROVIDERS]:
+        raise argparse.ArgumentTypeError(
+            f"{unknown[0]!r} is unknown, expected some of {','.join(PROVIDERS)}"
+        )
+    return names
+
+
 def parse(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.run", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     add = parser.add_argument
     add("--device", default="cuda" if torch.cuda.is_available() else "cpu", help="cuda or cpu")
-    add("--providers", default="reduce_ops,torch", help="of reduce_ops, torch, compile")
+    add("--providers", type=provider_list, default="reduce_ops,torch", help=",".join(PROVIDERS))
     add("--filter", metavar="REGEX", help="only the cases whose name matches")
     add("--case", action="append", default=[], metavar="NAME", help="this case; repeatable")
     add("--quick", action="store_true", help="a few cases")
@@ -254,7 +257,7 @@ def main(argv: list[str] | None = None) -> int:
         cases = [case for case in cases if re.search(args.filter, case.name)]
     start = time.perf_counter()
     found, failed = measure(
-        args.device, cases, args.providers.split(","), args.repeats, args.host and not args.filter
+        args.device, cases, args.providers, args.repeats, args.host and not args.filter
     )
     peers = table.read_peers(args.compare) if args.compare else {}
     print(table.text(found, peers))

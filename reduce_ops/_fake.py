@@ -45,13 +45,8 @@ def _sum_dim(x, dim=None, keepdim=False, *, dtype=None):
     return x.new_empty(_shape(x, dim, keepdim), dtype=_dtype(x, dtype))
 
 
-@torch.library.register_fake("reduce_ops::sum")
-def _sum(x, *, dtype=None):
-    return x.new_empty([], dtype=_dtype(x, dtype))
-
-
-@torch.library.register_fake("reduce_ops::sum.IntList_out")
-def _sum_dim_out(x, dim, keepdim=False, *, dtype=None, out):
+def _prepare_out(x, shape: list, dtype: torch.dtype | None, out: torch.Tensor) -> None:
+    """What the real op refuses is refused; an out of another shape is resized."""
     if dtype is not None and out.dtype != dtype:
         raise RuntimeError(
             f"reduce_ops.sum: out has dtype {out.dtype}, expected {dtype} as dtype says"
@@ -60,15 +55,14 @@ def _sum_dim_out(x, dim, keepdim=False, *, dtype=None, out):
         raise RuntimeError(
             f"reduce_ops.sum: out is on device {out.device}, expected the input's device {x.device}"
         )
-    shape = _shape(x, dim, keepdim)
     if list(out.shape) != shape:
         out.resize_(shape)
+
+
+@torch.library.register_fake("reduce_ops::sum.IntList_out")
+def _sum_dim_out(x, dim, keepdim=False, *, dtype=None, out):
+    _prepare_out(x, _shape(x, dim, keepdim), dtype, out)
     return out
-
-
-@torch.library.register_fake("reduce_ops::sum.out")
-def _sum_out(x, *, dtype=None, out):
-    return _sum_dim_out(x, None, False, dtype=dtype, out=out)
 
 
 @torch.library.register_vmap("reduce_ops::sum.dim_IntList")
@@ -81,27 +75,14 @@ def _sum_dim_vmap(info, in_dims, x, dim=None, keepdim=False, *, dtype=None):
     return torch.ops.reduce_ops.sum.dim_IntList(x, reduced, keepdim, dtype=dtype), 0
 
 
-@torch.library.register_vmap("reduce_ops::sum")
-def _sum_vmap(info, in_dims, x, *, dtype=None):
-    return _sum_dim_vmap(info, in_dims, x, None, False, dtype=dtype)
-
-
 # Functionalization (torch.compile) refuses custom ops that return what they write: it gets the op
 # without out=, and a copy.
 @torch.library.register_torch_dispatch("reduce_ops::sum.IntList_out", FunctionalTensorMode)
 def _sum_dim_out_functional(mode, func, types, args=(), kwargs=None):
-    kwargs = dict(kwargs or {})
-    out = kwargs.pop("out")
-    dtype = kwargs.pop("dtype", None) or out.dtype
-    with mode:
-        result = torch.ops.reduce_ops.sum.dim_IntList(*args, **kwargs, dtype=dtype)
+    def without_out(x, dim, keepdim=False, *, dtype=None, out):
+        _prepare_out(x, _shape(x, dim, keepdim), dtype, out)
+        result = torch.ops.reduce_ops.sum.dim_IntList(x, dim, keepdim, dtype=out.dtype)
         return out.copy_(result)
 
-
-@torch.library.register_torch_dispatch("reduce_ops::sum.out", FunctionalTensorMode)
-def _sum_all_out_functional(mode, func, types, args=(), kwargs=None):
-    kwargs = dict(kwargs or {})
-    out = kwargs.pop("out")
-    dtype = kwargs.pop("dtype", None) or out.dtype
     with mode:
-        return out.copy_(torch.ops.reduce_ops.sum.default(*args, dtype=dtype))
+        return without_out(*args, **kwargs)

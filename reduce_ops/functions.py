@@ -5,23 +5,33 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import torch
-from torch.overrides import handle_torch_function, has_torch_function_variadic
+from torch.compiler import is_dynamo_compiling
+from torch.overrides import handle_torch_function
 
 from . import _C
 
 
 def _shorten(packet: torch._ops.OpOverloadPacket) -> None:
-    """Give ``torch.ops.reduce_ops.sum`` an entry point with an argument parser of its own.
+    """Let calls of ``torch.ops.reduce_ops.sum`` go straight to an argument parser of its own.
 
-    The generic one costs more than the rest of a small call. TorchScript finds an operator by its
-    entry point, so the new one is made known there too.
+    The generic one costs more than the rest of a small call, and the way to it in Python as much as
+    the new one. TorchScript finds an operator by its entry point, so that is made known there too.
     """
     name = packet._qualified_op_name
     packet._op = _C.sum_op(packet._op)
     torch.jit._builtins._register_builtin(packet._op, name)
+    kind = type(packet)
+    packet.__class__ = type(kind.__name__, (kind,), {"__call__": staticmethod(packet._op)})
 
 
 _shorten(torch.ops.reduce_ops.sum)
+
+
+def _overridden(input, dim=None, keepdim=False, *, dtype=None, out=None):
+    return handle_torch_function(sum, (input, out), input, dim, keepdim, dtype=dtype, out=out)
+
+
+_sum = _C.sum(_overridden)
 
 
 def sum(
@@ -42,7 +52,8 @@ def sum(
         keepdim: keep reduced dims with size 1.
         dtype: elements are cast to it before they are added, and it is the result's dtype.
             Default: int64 for bool and integers, else ``input.dtype`` (``out.dtype`` with ``out``).
-        out: tensor to write the result into; resized where its shape differs.
+        out: tensor to write the result into; resized where its shape differs. It may lie between
+            the elements of ``input``.
 
     Returns:
         ``input``'s shape without ``dim`` (with size 1 there if ``keepdim``). An empty sum is 0.
@@ -56,14 +67,15 @@ def sum(
     Raises:
         IndexError: a dim is out of range.
         RuntimeError: a dim appears twice; ``out`` has another dtype than ``dtype``, is on another
-            device, or shares memory with ``input`` or within itself.
+            device, shares memory with ``input`` or within itself, or would have to be resized in
+            the storage of ``input``.
         TypeError: an argument has the wrong type.
         NotImplementedError: sparse or quantized input, or an unsupported dtype.
     """
-    if torch.compiler.is_compiling():
+    if is_dynamo_compiling():
         if out is not None:
             return torch.ops.reduce_ops.sum.IntList_out(input, dim, keepdim, dtype=dtype, out=out)
         return torch.ops.reduce_ops.sum.dim_IntList(input, dim, keepdim, dtype=dtype)
-    if has_torch_function_variadic(input, out):
-        return handle_torch_function(sum, (input, out), input, dim, keepdim, dtype=dtype, out=out)
-    return _C.sum(input, dim, keepdim, dtype=dtype, out=out)
+    if dtype is None and out is None:
+        return _sum(input, dim, keepdim)
+    return _sum(input, dim, keepdim, dtype=dtype, out=out)

@@ -18,8 +18,6 @@ Runs = Mapping[str, Callable[[], object]]
 
 
 class CpuTimer:
-    flushed = False
-
     def medians(self, runs: Runs, repeats: int = 15, budget_s: float = 0.3) -> dict[str, float]:
         """Median time of each run in us: `repeats` rounds, fewer (at least 3) past the budget."""
         for run in runs.values():
@@ -37,8 +35,6 @@ class CpuTimer:
 
 
 class CudaTimer:
-    flushed = True
-
     def __init__(self, device: torch.device | str = "cuda") -> None:
         self.device = torch.device(device)
         l2 = torch.cuda.get_device_properties(self.device).L2_cache_size
@@ -71,6 +67,19 @@ class CudaTimer:
                 events[name].append((before, after))
         torch.cuda.synchronize()
         return {n: [a.elapsed_time(b) * 1e3 for a, b in pairs] for n, pairs in events.items()}
+
+
+class RandomBytes:
+    """Random bytes for the read yardstick, apart from what is measured; drawn anew to grow."""
+
+    def __init__(self, device: torch.device | str) -> None:
+        self.bytes = torch.empty(0, dtype=torch.uint8, device=device)
+
+    def take(self, count: int) -> torch.Tensor:
+        if self.bytes.numel() < count:
+            words = torch.empty((count + 7) // 8, dtype=torch.int64, device=self.bytes.device)
+            self.bytes = words.random_().view(torch.uint8)
+        return self.bytes[:count]
 
 
 def timer_for(device: torch.device | str) -> CpuTimer | CudaTimer:

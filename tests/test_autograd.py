@@ -1,8 +1,11 @@
 """Gradients of sum: first and higher order, forward mode, vmap, what takes none."""
 
+import warnings
+
 import pytest
 import torch
-from helpers import assert_equal, assert_like_torch, name, small_values
+from helpers import assert_equal, name, small_values
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.autograd import forward_ad
 from torch.autograd.gradcheck import gradcheck, gradgradcheck
 
@@ -148,14 +151,27 @@ def test_out_takes_no_gradient(device):
     assert (plain == 77).all()
 
 
-def test_a_tensor_written_by_out_is_seen_as_changed(device):
+@pytest.mark.parametrize("mode", (torch.enable_grad, torch.no_grad, torch.inference_mode))
+@pytest.mark.parametrize("call", (reduce_ops.sum, OP.IntList_out, OP.out))
+def test_a_tensor_written_by_out_is_seen_as_changed(mode, call, device):
     """A value saved for backward and then overwritten is an error, not a wrong gradient."""
-    saved = torch.ones(4, device=device)
-    x = leaf((4,), torch.float32, device)
+    saved = torch.ones((), device=device)
+    x = leaf((), torch.float32, device)
     y = x * saved
-    reduce_ops.sum(torch.ones((3, 4), device=device), 0, out=saved)
+    with mode():
+        call(torch.ones(3, device=device), *([] if call is OP.out else [0]), out=saved)
+    assert saved._version == 1
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
-        y.sum().backward()
+        y.backward()
+
+
+def test_an_inference_tensor_takes_no_result_outside_of_inference_mode(device):
+    x = torch.ones((2, 3), device=device)
+    with torch.inference_mode():
+        out = torch.empty(3, device=device)
+    for function in (torch.sum, reduce_ops.sum):
+        with pytest.raises(RuntimeError, match="Inplace update to inference tensor"):
+            function(x, 0, out=out)
 
 
 def test_backward_saves_no_input(device):
@@ -167,6 +183,22 @@ def test_backward_saves_no_input(device):
     x.data.mul_(2)  # the gradient does not need the values
     y.sum().backward()
     assert torch.equal(x.grad, torch.ones_like(x))
+
+
+@pytest.mark.filterwarnings("ignore:Casting complex values to real")
+def test_backward_makes_nothing_as_large_as_the_input(device):
+    for source, target in (
+        (torch.float32, torch.float32),
+        (torch.bfloat16, torch.float32),
+        (torch.float32, torch.complex64),
+        (torch.complex64, torch.float32),
+    ):
+        x = leaf((300, 400), source, device)
+        y = reduce_ops.sum(x, 1, dtype=target)
+        (grad,) = torch.autograd.grad(y, x, torch.ones_like(y))
+        assert (grad.dtype, grad.shape) == (source, x.shape)
+        assert grad.untyped_storage().nbytes() <= 300 * 8
+        assert torch.equal(grad, torch.ones_like(x))
 
 
 @pytest.mark.filterwarnings("ignore:Anomaly Detection")
@@ -219,6 +251,9 @@ def test_vmap(dtype, device):
     assert not torch.func.vmap(reduce_ops.sum)(negative_zero).signbit().any()
     with pytest.raises(IndexError, match="2"):
         torch.func.vmap(lambda t: reduce_ops.sum(t, 2))(x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # a loop over the samples warns
+        assert torch.equal(torch.func.vmap(OP.default)(x), torch.sum(x, (1, 2)))
 
 
 def test_forward_mode(device):
@@ -256,16 +291,56 @@ def test_checkpoint_and_several_uses(device):
     assert torch.equal(x.grad, expected)
 
 
-def test_autocast_is_as_for_torch(device):
-    """torch's autocast lists give sum float32 on CUDA and leave it alone on the CPU; this op
-    accumulates wide in any case and keeps its dtype."""
-    x = small_values((3, 5), torch.bfloat16, device)
+@pytest.fixture
+def cuda_autocast():
+    """CUDA autocast, also where there is no GPU, for fake tensors."""
+    before = torch.is_autocast_enabled("cuda")
+    torch.set_autocast_enabled("cuda", True)
+    yield
+    torch.set_autocast_enabled("cuda", before)
+
+
+def autocast_results(x, **more):
+    """(torch's, ours) for every way to call sum."""
+    calls = ((lambda f: f(x, 1, **more)), (lambda f: f(x, **more)))
+    for call in calls:
+        yield call(torch.sum), call(reduce_ops.sum)
+        yield call(torch.sum), call(OP)
+    yield torch.sum(x, **more), OP.default(x, **more)
+
+
+AUTOCAST_DTYPES = (torch.bfloat16, torch.float16, torch.float32, torch.float64, torch.int32)
+AUTOCAST_DTYPES += (torch.complex64,)
+
+
+@pytest.mark.parametrize("dtype", AUTOCAST_DTYPES, ids=name)
+def test_autocast_is_as_for_torch(dtype, device):
+    x = small_values((3, 5), dtype, device)
+    for more in ({}, {"dtype": torch.bfloat16}, {"dtype": torch.float64}):
+        if dtype.is_complex and more:
+            continue
+        with torch.autocast(device, dtype=torch.bfloat16):
+            for expected, actual in autocast_results(x, **more):
+                assert_equal(actual, expected)
+
+
+@pytest.mark.parametrize("dtype", AUTOCAST_DTYPES, ids=name)
+def test_autocast_of_fake_cuda_tensors_is_as_for_torch(dtype, cuda_autocast):
+    with FakeTensorMode():
+        x = torch.empty((3, 5), dtype=dtype, device="cuda")
+        results = [*autocast_results(x), *autocast_results(x, dtype=torch.complex128)]
+        for expected, actual in results:
+            assert (actual.dtype, actual.shape) == (expected.dtype, expected.shape)
+        out = torch.empty(3, dtype=dtype, device="cuda")
+        assert reduce_ops.sum(x, 1, out=out).dtype == dtype
+        assert reduce_ops.sum(torch.empty((3, 5), dtype=dtype), 1).dtype in (dtype, torch.int64)
+
+
+def test_autocast_has_a_gradient_in_the_dtype_of_the_input(device):
+    x = leaf((3, 5), torch.bfloat16, device)
     with torch.autocast(device, dtype=torch.bfloat16):
-        result = reduce_ops.sum(x, 1)
-        expected = torch.sum(x, 1)
-        assert result.dtype in (expected.dtype, torch.bfloat16)
-    assert torch.equal(result.float(), expected.float())
-    assert_like_torch(x, 1)
+        (reduce_ops.sum(x, 1) * 2).sum().backward()
+    assert torch.equal(x.grad, torch.full_like(x, 2))
 
 
 def test_real_to_complex_has_a_real_gradient(device):

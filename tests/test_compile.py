@@ -4,6 +4,7 @@ import warnings
 
 import pytest
 import torch
+from functorch.compile import aot_function, nop
 from helpers import (
     ALL_DTYPES,
     LAYOUTS,
@@ -19,6 +20,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 import reduce_ops
 
+OP = torch.ops.reduce_ops.sum
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
 
 CALLS = (
@@ -75,6 +77,37 @@ def test_out_under_compile(device):
     result = compiled(x, out)
     assert torch.equal(out, torch.sum(x, 1))
     assert torch.equal(result, torch.sum(x, 1) + 1)
+
+
+@pytest.mark.parametrize("shape", ((3,), (0,), (1,), (2, 3), (7,)), ids=str)
+def test_functionalized_out_is_as_eager(shape, device):
+    """Dynamo leaves an out= that is resized to eager mode; without it, the trace resizes."""
+
+    def f(x):
+        out = torch.full(shape, 7.0, device=device)
+        return OP.IntList_out(x, [1], out=out), out
+
+    x = small_values((3, 5), torch.float32, device)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "An output with one or more elements was resized")
+        for actual in aot_function(f, fw_compiler=nop)(x):
+            assert_equal(actual, torch.sum(x, 1))
+        for actual in torch.compile(f, backend="aot_eager")(x):
+            assert_equal(actual, torch.sum(x, 1))
+
+
+def test_functionalized_out_refuses_what_eager_does(device):
+    def wrong_dtype(x):
+        return OP.IntList_out(x, [1], dtype=torch.float64, out=torch.zeros(3, device=device))
+
+    def wrong_device(x):
+        return OP.IntList_out(x, [1], out=torch.zeros(3, device="meta"))
+
+    x = small_values((3, 5), torch.float32, device)
+    for f in (wrong_dtype, wrong_device):
+        for call in (f, aot_function(f, fw_compiler=nop)):
+            with pytest.raises(RuntimeError, match=r"reduce_ops\.sum: out "):
+                call(x)
 
 
 def test_dynamic_shapes_compile_once(device):
@@ -203,6 +236,16 @@ def test_jit_trace(device):
         traced = torch.jit.trace(lambda t: reduce_ops.sum(t, 1), (x,))
     other = small_values((7, 2), torch.float32, device)
     assert_equal(traced(other), torch.sum(other, 1))
+
+
+def test_jit_script(device):
+    def f(x):
+        return torch.ops.reduce_ops.sum(x, [1], True, dtype=torch.float64) * 2
+
+    x = small_values((3, 5), torch.float32, device)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert_equal(torch.jit.script(f)(x), f(x))
 
 
 @pytest.mark.cuda

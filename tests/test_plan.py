@@ -3,6 +3,7 @@
 import itertools
 import math
 
+import numpy as np
 import pytest
 import torch
 from helpers import ALL_DTYPES, CANDIDATES, FLOATS, LAYOUTS, engine_of, forced_plans, name
@@ -267,7 +268,7 @@ def test_the_plan_of_a_tensor_is_the_plan_of_its_description():
                 0,
                 torch.get_num_threads(),
             )
-            assert _C.sum_plan(x, dims, False, None) == described, layout
+            assert _C.explain_sum(x, dims)["plan"] == described, layout
 
 
 def test_bad_descriptions_are_refused():
@@ -283,7 +284,7 @@ def test_the_default_plan_is_accepted_when_forced(device):
     for layout, make in LAYOUTS.items():
         x = make(torch.float32, device)
         for dims in (None, *([d] for d in range(x.dim()))):
-            text = _C.sum_plan(x, dims, False, None)
+            text = _C.explain_sum(x, dims)["plan"]
             result = _C.sum_with_plan(x, dims, False, None, text)
             assert torch.equal(result, torch.sum(x, dims)), (layout, dims)
             assert engine_of(text) in {engine_of(p) for p in forced_plans(x, dims)}
@@ -302,7 +303,7 @@ def test_explain(dtype, device):
         assert tuple(e.shape) == (6, 70)
         assert str(e.dtype).removeprefix("torch.") == name(dtype)
         assert torch.device(e.device).type == device
-        assert e.plan == _C.sum_plan(x, dims, False, None)
+        assert e.plan == _C.explain_sum(x, dims)["plan"]
         assert e.bytes == x.nbytes + torch.sum(x, dim).nbytes
         assert e.limit_us is None or e.limit_us > 0
         assert e.plan in str(e)
@@ -317,6 +318,28 @@ def test_explain_counts_each_distinct_element_once(device):
     assert reduce_ops.explain("sum", half, dim=1).bytes == math.prod(half.shape) * 4 + 100 * 4
     empty = torch.ones((3, 0), device=device)
     assert reduce_ops.explain("sum", empty, dim=1).bytes == 3 * 4
+
+
+def test_explain_takes_the_dims_that_sum_takes():
+    x = torch.ones((3, 4))
+    expected = reduce_ops.explain("sum", x, dim=1)
+    for dim in (np.int64(1), torch.tensor(1), [1], (np.int32(1),), torch.Size([1])):
+        assert reduce_ops.sum(x, dim).shape == (3,)
+        assert reduce_ops.explain("sum", x, dim=dim) == expected
+    for dim in (True, 1.0, "1", {1}, [0.5]):
+        for call in (reduce_ops.sum, lambda *args: reduce_ops.explain("sum", *args)):
+            with pytest.raises(TypeError, match="dim"):
+                call(x, dim)
+
+
+def test_tensors_without_memory_have_no_plan():
+    x = torch.ones((3, 4), device="meta")
+    for call in (
+        lambda: reduce_ops.explain("sum", x, dim=1),
+        lambda: _C.sum_with_plan(x, [1], False, None, "cpu_row()"),
+    ):
+        with pytest.raises(NotImplementedError, match=r"reduce_ops\.sum: input.* meta"):
+            call()
 
 
 def test_explain_refuses_what_it_does_not_know():

@@ -189,3 +189,26 @@ def test_deterministic_mode_changes_nothing():
             assert_same_bits(reduce_ops.sum(x, dim), e, f"{dim=}")
     finally:
         torch.use_deterministic_algorithms(before)
+
+
+@pytest.mark.parametrize("last", (16, 17), ids=("columns", "rows"))
+def test_an_input_with_many_axes_keeps_its_order(last, device):
+    """More than 8 axes are summed from a copy, which must not turn columns into rows, nor dims
+    around. With most kept dims taken at one index, there are few enough to need no copy."""
+    for reduced in (8, 9):
+        dims = [last - 2 * i for i in range(reduced)]  # no two are neighbours
+        kept = [d for d in range(18) if d not in dims]
+        x = hard_values(2 ** len(kept), 2**reduced, torch.float32, device).view((2,) * 18)
+        x = x.movedim(tuple(range(18)), (*kept, *dims)).contiguous()
+        whole = reduce_ops.sum(x, dims)
+        for index in range(0, 2 ** len(kept), 37):
+            at = [index >> i & 1 for i in range(len(kept))]
+            one = x
+            for d, i in zip(kept, at, strict=True):
+                one = one.narrow(d, i, 1)
+            assert_same_bits(reduce_ops.sum(one, dims).view(()), whole[tuple(at)])
+            # The same elements at the same strides, in another order of the dims.
+            shuffled = one.permute(*range(17, -1, -1))
+            assert_same_bits(
+                reduce_ops.sum(shuffled, [17 - d for d in dims]).view(()), whole[tuple(at)]
+            )

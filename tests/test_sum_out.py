@@ -128,6 +128,42 @@ def test_out_may_lie_beside_the_input_in_one_storage(device):
     assert torch.equal(out, expected)
 
 
+def test_out_with_more_dims_than_one_kernel_takes(device):
+    x = small_values((2,) * 12, torch.float32, device)
+    backwards = filled((2,) * 11, torch.float32, device).permute(*range(10, -1, -1))
+    spread = filled((2,) * 10 + (4,), torch.float32, device)[..., ::2]
+    for source in (x, x.permute(*range(11, -1, -1))):
+        for out in (backwards, spread):
+            strides = out.stride()
+            assert reduce_ops.sum(source, 3, out=out) is out
+            assert torch.equal(out, torch.sum(source, 3))
+            assert out.stride() == strides
+
+
+def test_out_may_lie_between_the_elements_of_the_input(device):
+    for dim, take in ((1, lambda b: b[:, 1]), (1, lambda b: b[:, 5]), (0, lambda b: b[0, 1::2])):
+        results = []
+        for function in (torch.sum, reduce_ops.sum):
+            buffer = small_values((4, 6), torch.float32, device)
+            function(buffer[:, ::2], dim, out=take(buffer))
+            results.append(buffer)
+        assert_equal(*results)
+
+
+def test_out_that_shares_memory_unnoticed_gets_the_right_sum(device):
+    """torch.sum writes while it still reads here."""
+    for dim, take in (
+        (1, lambda x: x[:, 1]),
+        (1, lambda x: x[:, 2]),
+        (1, lambda x: x.view(-1)[::7]),
+    ):
+        x = small_values((7, 7), torch.float32, device)
+        out = take(x)
+        expected = torch.sum(x, dim)
+        reduce_ops.sum(x, dim, out=out)
+        assert torch.equal(out, expected)
+
+
 def test_out_bumps_its_version(device):
     out = torch.zeros(3, device=device)
     before = out._version

@@ -159,6 +159,26 @@ def test_ways_to_pass_arguments(device):
     assert_equal(reduce_ops.sum(x, keepdim=True), torch.sum(x, (0, 1), True))
 
 
+def test_plain_and_parsed_arguments_mean_the_same(device):
+    """Calls with positional plain arguments only are read by hand, all others by torch's parser."""
+    x = small_values((2, 3, 4), torch.float32, device)
+    for dim in (None, 0, -1, [0], (1, 2), [], (), [2, 0], torch.Size([1])):
+        for keepdim in (False, True):
+            expected = torch.sum(x, dim, keepdim)
+            for f in (reduce_ops.sum, torch.ops.reduce_ops.sum):
+                assert_equal(f(x, dim, keepdim), expected)
+                assert_equal(f(x, dim, keepdim=keepdim), expected)
+                assert_equal(f(x, dim=dim, keepdim=keepdim), expected)
+                assert_equal(f(x, dim, keepdim, dtype=None, out=None), expected)
+                assert_equal(f(torch.nn.Parameter(x, requires_grad=False), dim, keepdim), expected)
+    assert_equal(reduce_ops.sum(x), torch.sum(x))
+    for dims in ([np.int64(1), 0], (torch.tensor(1), 0), [np.int8(-1)]):
+        expected = torch.sum(x, [int(d) for d in dims])
+        for f in (reduce_ops.sum, torch.ops.reduce_ops.sum):
+            assert_equal(f(x, dims), expected)
+            assert_equal(f(x, dim=dims), expected)
+
+
 def test_the_registered_operator(device):
     x = small_values((3, 4), torch.int32, device)
     op = torch.ops.reduce_ops.sum
@@ -196,6 +216,16 @@ def test_more_dims_than_one_kernel_takes(device):
     assert_like_torch(torch.ones((1,) * 64, device=device), 5)
 
 
+def test_no_elements_in_more_dims_than_one_kernel_takes(device):
+    for at in (0, 9, 18):
+        shape = [2] * 19
+        shape[at] = 0
+        x = torch.empty(shape, device=device)
+        for view in (x, x.permute(*range(18, -1, -1))):
+            for dim in (None, 0, 9, 18, tuple(range(0, 19, 2)), tuple(range(1, 19, 2))):
+                assert_like_torch(view, dim)
+
+
 def test_subclasses_and_parameters(device):
     class Tagged(torch.Tensor):
         pass
@@ -219,7 +249,8 @@ def test_torch_function_modes_see_the_call(device):
             return function(*args, **(kwargs or {}))
 
     x = small_values((3, 4), torch.float32, device)
-    with Recorder() as recorder:
-        result = reduce_ops.sum(x, 1)
-    assert any("sum" in text for text in recorder.names)
-    assert torch.equal(result, torch.sum(x, 1))
+    for f in (reduce_ops.sum, torch.ops.reduce_ops.sum):
+        with Recorder() as recorder:
+            result = f(x, 1)
+        assert any("sum" in text for text in recorder.names)
+        assert torch.equal(result, torch.sum(x, 1))

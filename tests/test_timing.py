@@ -59,6 +59,14 @@ def test_cuda_flushes_before_each_run_and_waits_once_for_several(monkeypatch):
     assert log == ["a", "b"] * 3 + round_ * 5 + ["wait"] + round_ * 2 + ["wait"]
 
 
+def test_random_bytes_grow():
+    source = timing.RandomBytes("cpu")
+    few = source.take(13)
+    assert (few.dtype, few.shape, few.data_ptr() % 16) == (torch.uint8, (13,), 0)
+    assert source.take(5).data_ptr() == few.data_ptr()
+    assert source.take(4096).unique().numel() > 200
+
+
 def test_names():
     assert timing.device_name("cpu", 1).endswith(", 1 thread)")
     assert timing.device_name("cpu", 4).endswith(", 4 threads)")

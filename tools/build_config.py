@@ -9,7 +9,6 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 import sysconfig
 from pathlib import Path
 from typing import NamedTuple, NoReturn
@@ -19,14 +18,9 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ("csrc/plan/*.cpp", "csrc/cpu/*.cpp", "csrc/ops/*.cpp")
 CUDA_SOURCES = ("csrc/cuda/*.cu", "csrc/cuda/*.cpp", "csrc/ops/cuda/*.cpp")
 
+MIN_ARCH = 8.0  # bfloat16 in hardware
 DEFAULT_ARCHS = ("8.0", "9.0+PTX")
 NAMED_ARCHS = {
-    "maxwell": "5.0 5.2+PTX",
-    "maxwell+tegra": "5.3",
-    "pascal": "6.0 6.1+PTX",
-    "volta": "7.0+PTX",
-    "volta+tegra": "7.2",
-    "turing": "7.5+PTX",
     "ampere": "8.0 8.6+PTX",
     "ampere+tegra": "8.7",
     "ada": "8.9+PTX",
@@ -35,6 +29,7 @@ NAMED_ARCHS = {
     "blackwell+tegra": "11.0",
 }
 MEMORY_PER_JOB = 2 << 30
+MIN_GXX = 12  # the first with __builtin_shufflevector
 
 
 def say(message: str) -> None:
@@ -148,6 +143,9 @@ def choose_archs(
     text: str | None, toolkit: Toolkit, gpus: list[tuple[int, int]] | None = None
 ) -> list[str]:
     """TORCH_CUDA_ARCH_LIST if set, else this machine's GPUs, else a list for most machines."""
+    toolkit = toolkit._replace(archs=[a for a in toolkit.archs if float(a) >= MIN_ARCH])
+    if not toolkit.archs:
+        fail(f"nvcc {toolkit.version} is too old: it cannot build for {MIN_ARCH} or newer GPUs")
     words = re.split(r"[;,\s]+", (text or "").strip("\"'; \t"))
     if words == [""]:
         words = ["native"]
@@ -179,8 +177,8 @@ def _expand(word: str, toolkit: Toolkit, gpus: list[tuple[int, int]]) -> list[st
         if known and int(major) >= {"": 0, "a": 9, "f": 10}[feature]:
             return [f"{major}.{minor}{feature}{'+PTX' if ptx else ''}"]
     fail(
-        f"TORCH_CUDA_ARCH_LIST has {word!r}, which nvcc {toolkit.version} cannot build for"
-        f" (it knows {' '.join(toolkit.archs)}); write for example 8.0;9.0+PTX, 9.0a or Hopper"
+        f"TORCH_CUDA_ARCH_LIST has {word!r}; with nvcc {toolkit.version} reduce_ops can be built"
+        f" for {' '.join(toolkit.archs)}; write for example 8.0;9.0+PTX, 9.0a or Hopper"
     )
 
 
@@ -193,7 +191,7 @@ def _native(toolkit: Toolkit, gpus: list[tuple[int, int]]) -> list[str]:
         elif float(arch) > float(toolkit.archs[-1]):
             archs.append(f"{toolkit.archs[-1]}+PTX")  # newer than nvcc: the driver compiles the PTX
         else:
-            say(f"nvcc {toolkit.version} cannot build for this machine's {arch} GPU")
+            say(f"this machine's {arch} GPU is not built for: it takes {MIN_ARCH} or newer")
     return archs or _default(toolkit)
 
 
@@ -247,17 +245,36 @@ def _free_memory() -> int:
 
 
 def find_cxx(env=os.environ) -> list[str]:
-    """The C++ compiler's command: CXX, or the first usual name on PATH."""
+    """The C++ compiler's command: CXX, or the first usual name on PATH that is new enough."""
     path = env.get("PATH")
     if text := env.get("CXX"):
         command = shlex.split(text)
         if not shutil.which(command[0], path=path):
             fail(f"the C++ compiler CXX={text} is not there; unset CXX or install it")
+        if problem := why_not_cxx(command):
+            fail(f"CXX={text} {problem}")
         return command
-    for name in ("c++", "g++", "clang++"):
+    problems = []
+    for name in ("c++", "g++", *(f"g++-{version}" for version in range(MIN_GXX, MIN_GXX + 5))):
         if found := shutil.which(name, path=path):
-            return [found]
-    fail("no C++ compiler found; install one (Debian and Ubuntu: apt-get install g++)")
+            if not (problem := why_not_cxx([found])):
+                return [found]
+            problems.append(f"{found} {problem}")
+    how = f"Debian and Ubuntu: apt-get install g++, or g++-{MIN_GXX} where that is older"
+    fail(f"{'; '.join(problems) or 'no C++ compiler found'}; install g++ >= {MIN_GXX} ({how})")
+
+
+def why_not_cxx(command: list[str]) -> str:
+    """Why this compiler will not do, or ""; the kernels for the CPU are written for g++."""
+    try:
+        macros = _output(*command, "-dM", "-E", "-x", "c++", "/dev/null")
+    except (OSError, subprocess.CalledProcessError):
+        return "does not run"
+    version = re.search(r'__VERSION__ "([^"]*)"', macros)
+    major = re.search(r"__GNUC__ (\d+)", macros)
+    if major and int(major.group(1)) >= MIN_GXX and "__clang__" not in macros:
+        return ""
+    return f"is {version.group(1) if version else 'no g++'}, but it takes g++ >= {MIN_GXX}"
 
 
 def check_python_headers() -> None:
@@ -297,4 +314,3 @@ def compiler_wrapper(command: list[str], folder: Path, env=os.environ) -> str:
 if __name__ == "__main__":
     find_cxx()
     check_python_headers()
-    sys.exit(0)

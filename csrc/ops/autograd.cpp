@@ -1,37 +1,18 @@
-// Gradients of sum: backward broadcasts the gradient over the reduced dims, forward mode sums the
-// tangent. Both are made of differentiable ops, so derivatives of any order follow.
-#include <ATen/core/dispatch/Dispatcher.h>
+// What sum is above its kernels: gradients, in-place bookkeeping, autocast. Backward broadcasts the
+// gradient over the reduced dims, forward mode sums the tangent. Both are made of differentiable
+// ops, so derivatives of any order follow.
+#include <ATen/autocast_mode.h>
 #include <ATen/ops/real.h>
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/functions/utils.h>
 #include <torch/library.h>
 
 #include "ops/frontend.h"
+#include "ops/sum.h"
 
 namespace reduce_ops {
 
 namespace {
-
-constexpr const char* kOp = "reduce_ops.sum";
-
-using SumDim = at::Tensor(const at::Tensor&, at::OptionalIntArrayRef, bool,
-                          std::optional<at::ScalarType>);
-using SumDimOut = at::Tensor&(const at::Tensor&, at::OptionalIntArrayRef, bool,
-                              std::optional<at::ScalarType>, at::Tensor&);
-
-const c10::TypedOperatorHandle<SumDim>& sum_dim_op() {
-  static const auto op = c10::Dispatcher::singleton()
-                             .findSchemaOrThrow("reduce_ops::sum", "dim_IntList")
-                             .typed<SumDim>();
-  return op;
-}
-
-const c10::TypedOperatorHandle<SumDimOut>& sum_dim_out_op() {
-  static const auto op = c10::Dispatcher::singleton()
-                             .findSchemaOrThrow("reduce_ops::sum", "IntList_out")
-                             .typed<SumDimOut>();
-  return op;
-}
 
 struct SumBackward : torch::autograd::Node {
   c10::SymDimVector sizes;
@@ -44,14 +25,14 @@ struct SumBackward : torch::autograd::Node {
   torch::autograd::variable_list apply(torch::autograd::variable_list&& grads) override {
     if (!grads[0].defined() || !task_should_compute_output(0)) return {at::Tensor()};
     at::Tensor grad = grads[0];
+    if (grad.is_complex() && !at::isComplexType(type)) grad = at::real(grad);
+    grad = grad.to(type);
     if (!keepdim) {
       for (size_t d = 0; d < sizes.size(); ++d) {
         if (dims[d]) grad = grad.unsqueeze(int64_t(d));
       }
     }
-    grad = grad.expand_symint(sizes);
-    if (grad.is_complex() && !at::isComplexType(type)) grad = at::real(grad);
-    return {grad.to(type)};
+    return {grad.expand_symint(sizes)};
   }
 };
 
@@ -70,7 +51,7 @@ at::Tensor sum_dim_autograd(c10::DispatchKeySet keys, const at::Tensor& self,
     node->set_next_edges(torch::autograd::collect_next_edges(self));
     const auto sizes = self.sym_sizes();
     node->sizes.assign(sizes.begin(), sizes.end());
-    node->dims = wrap_dims(kOp, dim, self.dim());
+    node->dims = wrap_dims(kSum, dim, self.dim());
     node->keepdim = keepdim;
     node->type = self.scalar_type();
   }
@@ -87,44 +68,53 @@ at::Tensor& sum_dim_out_autograd(c10::DispatchKeySet keys, const at::Tensor& sel
                                  at::OptionalIntArrayRef dim, bool keepdim,
                                  std::optional<at::ScalarType> dtype, at::Tensor& out) {
   for (const at::Tensor* t : {&self, static_cast<const at::Tensor*>(&out)}) {
-    TORCH_CHECK(!(at::GradMode::is_enabled() && t->requires_grad()), kOp,
+    TORCH_CHECK(!(at::GradMode::is_enabled() && t->requires_grad()), kSum,
                 ": functions with out=... arguments don't support automatic differentiation, but ",
                 t == &out ? "out" : "input", " requires grad");
-    TORCH_CHECK(!t->_fw_grad(/*level=*/0).defined(), kOp,
+    TORCH_CHECK(!t->_fw_grad(/*level=*/0).defined(), kSum,
                 ": functions with out=... arguments don't support forward-mode differentiation, "
                 "but ",
                 t == &out ? "out" : "input", " has a tangent");
   }
+  at::AutoDispatchBelowAutograd guard;
+  return sum_dim_out_op().redispatch(keys & c10::after_autograd_keyset, self, dim, keepdim, dtype,
+                                     out);
+}
+
+// Apart from autograd, which inference mode turns off: it must not hide that `out` was written.
+at::Tensor& sum_dim_out_inplace(c10::DispatchKeySet keys, const at::Tensor& self,
+                                at::OptionalIntArrayRef dim, bool keepdim,
+                                std::optional<at::ScalarType> dtype, at::Tensor& out) {
   {
     at::AutoDispatchBelowADInplaceOrView guard;
-    sum_dim_out_op().redispatch(keys & c10::after_autograd_keyset, self, dim, keepdim, dtype, out);
+    sum_dim_out_op().redispatch(keys & c10::after_ADInplaceOrView_keyset, self, dim, keepdim, dtype,
+                                out);
   }
   torch::autograd::impl::bump_version(out);
   return out;
 }
 
-at::Tensor sum_all_autograd(const at::Tensor& self, std::optional<at::ScalarType> dtype) {
-  return sum_dim_op().call(self, std::nullopt, false, dtype);
-}
-
-at::Tensor& sum_all_out_autograd(const at::Tensor& self, std::optional<at::ScalarType> dtype,
-                                 at::Tensor& out) {
-  return sum_dim_out_op().call(self, std::nullopt, false, dtype, out);
+at::Tensor sum_dim_again(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim,
+                         std::optional<at::ScalarType> dtype) {
+  return sum_dim_op().call(self, dim, keepdim, dtype);
 }
 
 }  // namespace
 
 TORCH_LIBRARY_IMPL(reduce_ops, Autograd, m) {
   m.impl("sum.dim_IntList", sum_dim_autograd);
-  m.impl("sum", sum_all_autograd);
   m.impl("sum.IntList_out", sum_dim_out_autograd);
-  m.impl("sum.out", sum_all_out_autograd);
 }
 
-// A mutable out= takes part in in-place bookkeeping only through autograd above.
 TORCH_LIBRARY_IMPL(reduce_ops, ADInplaceOrView, m) {
-  m.impl("sum.IntList_out", torch::CppFunction::makeFallthrough());
-  m.impl("sum.out", torch::CppFunction::makeFallthrough());
+  m.impl("sum.IntList_out", sum_dim_out_inplace);
+}
+
+// torch's own rule for sum on CUDA: float32 unless dtype= is there. On the CPU it has none.
+TORCH_LIBRARY_IMPL(reduce_ops, AutocastCUDA, m) {
+  using at::autocast::CastPolicy;
+  m.impl("sum.dim_IntList", &at::autocast::WrapFunction<CastPolicy::fp32_set_opt_dtype, at::kCUDA,
+                                                        SumDim, SumDim, sum_dim_again>::type::call);
 }
 
 }  // namespace reduce_ops

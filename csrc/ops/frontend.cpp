@@ -3,7 +3,9 @@
 #include <ATen/EmptyTensor.h>
 #include <ATen/MemoryOverlap.h>
 #include <ATen/Parallel.h>
-#include <ATen/ops/empty.h>
+#include <ATen/ops/stack.h>
+
+#include <algorithm>
 
 #include "ops/cuda_backend.h"
 
@@ -82,10 +84,8 @@ at::DimVector reduced_sizes(at::IntArrayRef sizes, const Dims& dims, bool keepdi
   return result;
 }
 
-at::ScalarType sum_dtype(const at::Tensor& self, std::optional<at::ScalarType> dtype,
-                         const at::Tensor* out) {
+at::ScalarType sum_dtype(const at::Tensor& self, std::optional<at::ScalarType> dtype) {
   if (dtype.has_value()) return *dtype;
-  if (out) return out->scalar_type();
   const at::ScalarType type = self.scalar_type();
   return at::isIntegralType(type, /*includeBool=*/true) ? at::kLong : type;
 }
@@ -99,15 +99,21 @@ DType to_dtype(const char* op, const char* argument, at::ScalarType type) {
 }
 
 void check_input(const char* op, const at::Tensor& self) {
-  TORCH_CHECK_NOT_IMPLEMENTED(self.layout() == at::kStrided && !self.is_quantized(), op,
-                              ": input is a ", self.toString(),
-                              ", expected a dense strided tensor");
+  const bool dense = self.layout() == at::kStrided && !self.is_quantized();
+  TORCH_CHECK_NOT_IMPLEMENTED(dense && (self.is_cpu() || self.is_cuda()), op, ": input is a ",
+                              self.toString(), " on ", self.device(),
+                              ", expected a dense strided tensor on the CPU or a CUDA device");
+}
+
+bool may_share_memory(const at::Tensor& self, const at::Tensor& out) {
+  return self.storage().is_alias_of(out.storage()) &&
+         at::get_overlap_status(self, out) != at::MemOverlapStatus::No;
 }
 
 void check_out(const char* op, const at::Tensor& self, std::optional<at::ScalarType> dtype,
-               const at::Tensor& out) {
-  TORCH_CHECK(out.layout() == at::kStrided && !out.is_quantized(), op, ": out is a ",
-              out.toString(), ", expected a dense strided tensor");
+               at::IntArrayRef sizes, const at::Tensor& out) {
+  to_dtype(op, "input", self.scalar_type());
+  to_dtype(op, "out", out.scalar_type());
   TORCH_CHECK(out.device() == self.device(), op, ": out is on device ", out.device(),
               ", expected the input's device ", self.device());
   TORCH_CHECK(!dtype.has_value() || out.scalar_type() == *dtype, op, ": out has dtype ",
@@ -115,22 +121,56 @@ void check_out(const char* op, const at::Tensor& self, std::optional<at::ScalarT
   TORCH_CHECK(at::has_internal_overlap(out) != at::MemOverlap::Yes, op, ": out has sizes ",
               out.sizes(), " and strides ", out.strides(),
               ", where several elements share memory; expected a tensor without overlap");
+  if (!self.storage().is_alias_of(out.storage())) return;
   const auto status = at::get_overlap_status(self, out);
-  TORCH_CHECK(
-      status != at::MemOverlapStatus::Full && status != at::MemOverlapStatus::Partial &&
-          !(status == at::MemOverlapStatus::TooHard && self.storage().is_alias_of(out.storage())),
-      op, ": out of sizes ", out.sizes(), " shares memory with input of sizes ", self.sizes(),
-      ", expected a tensor of its own");
+  TORCH_CHECK(status != at::MemOverlapStatus::Full && status != at::MemOverlapStatus::Partial, op,
+              ": out of sizes ", out.sizes(), " shares memory with input of sizes ", self.sizes(),
+              ", expected a tensor of its own");
+  TORCH_CHECK(out.sizes() == sizes, op, ": out of sizes ", out.sizes(), " would be resized to ",
+              sizes, " in the storage of input, expected a tensor of its own or of that shape");
 }
 
+namespace {
+
+// For an input with more axes than a kernel takes: its reduced dims become one axis and its kept
+// dims another. The reduced dims keep their order in memory and their layout class (is_rows()), on
+// which the bits of a result depend.
+at::Tensor copy_with_few_axes(const at::Tensor& self, const Dims& dims) {
+  at::DimVector kept, reduced;
+  int64_t outputs = 1;
+  for (int64_t d = 0; d < self.dim(); ++d) {
+    (dims[d] ? reduced : kept).push_back(d);
+    if (!dims[d]) outputs *= self.size(d);
+  }
+  // As make_problem() sorts: stride 0 is the largest.
+  std::stable_sort(reduced.begin(), reduced.end(), [&](int64_t a, int64_t b) {
+    return uint64_t(self.stride(a)) - 1 > uint64_t(self.stride(b)) - 1;
+  });
+  bool rows = true;
+  for (const int64_t d : reduced) {
+    if (self.size(d) != 1) rows = self.stride(d) == 1;  // at last that of the innermost one
+  }
+  at::DimVector order = rows ? kept : reduced;
+  for (const int64_t d : rows ? reduced : kept) order.push_back(d);
+  at::DimVector back(order.size());
+  for (size_t i = 0; i < order.size(); ++i) back[order[i]] = int64_t(i);
+  at::Tensor copy = self.permute(order);
+  // A lone column gets a neighbour, without which it would be a row.
+  copy = rows || outputs > 1 ? copy.contiguous() : at::stack({copy, copy}, -1).select(-1, 0);
+  return copy.permute(back);
+}
+
+}  // namespace
+
 Request make_request(const char* op, const at::Tensor& self, const Dims& dims, bool keepdim,
-                     at::ScalarType cast, at::Tensor out) {
+                     at::Tensor out) {
   Request request;
   const DType in_type = to_dtype(op, "input", self.scalar_type());
-  const DType cast_type = to_dtype(op, "dtype", cast);
-  if (is_complex(in_type) && !is_complex(cast_type) && cast_type != DType::kBool)
+  const DType out_type = to_dtype(op, "dtype", out.scalar_type());
+  if (is_complex(in_type) && !is_complex(out_type) && out_type != DType::kBool) {
     TORCH_WARN_ONCE("Casting complex values to real discards the imaginary part");
-  request.input = self;
+  }
+  request.input = c10::MaybeOwned<at::Tensor>::borrowed(self);
   request.out = std::move(out);
   at::DimVector out_strides;
   size_t d_out = 0;
@@ -146,24 +186,12 @@ Request make_request(const char* op, const at::Tensor& self, const Dims& dims, b
   const auto build = [&](const at::Tensor& input) {
     const TensorView view = {int(input.dim()), input.sizes().data(), input.strides().data(),
                              out_strides.data(), dims};
-    return make_problem(view, in_type, cast_type, to_dtype(op, "out", request.out.scalar_type()),
-                        input.is_cuda(), reinterpret_cast<uintptr_t>(input.const_data_ptr()),
-                        request.problem);
+    return make_problem(view, in_type, out_type, out_type, input.is_cuda(),
+                        reinterpret_cast<uintptr_t>(input.const_data_ptr()), request.problem);
   };
   if (!build(self)) {
-    // More axes than a kernel takes: a copy with the reduced dims innermost has two.
-    at::DimVector order, back(self.dim());
-    for (const bool reduced : {false, true}) {
-      for (int64_t d = 0; d < self.dim(); ++d) {
-        if (dims[d] != reduced) continue;
-        back[d] = int64_t(order.size());
-        order.push_back(d);
-      }
-    }
-    request.input = self.permute(order).contiguous().permute(back);
-    TORCH_CHECK(build(request.input), op, ": out of sizes ", request.out.sizes(), " and strides ",
-                request.out.strides(), " has more than ", kMaxAxes,
-                " separate axes, expected at most that many");
+    request.input = c10::MaybeOwned<at::Tensor>::owned(copy_with_few_axes(self, dims));
+    TORCH_INTERNAL_ASSERT(build(*request.input), op, ": out has too many axes");
   }
   return request;
 }
@@ -182,13 +210,15 @@ at::Tensor allocate(at::IntArrayRef sizes, at::ScalarType type, const at::Tensor
 
 DeviceTraits device_traits(const at::Tensor& tensor) {
   DeviceTraits traits;
-  traits.threads = at::get_num_threads();
-  if (tensor.is_cuda()) traits.multiprocessors = cuda::multiprocessors(tensor);
+  if (tensor.is_cuda())
+    traits.multiprocessors = cuda::multiprocessors(tensor);
+  else
+    traits.threads = at::get_num_threads();
   return traits;
 }
 
 Plan pick_plan(const Request& request, const std::string* forced) {
-  if (!forced) return make_plan(request.problem, device_traits(request.input));
+  if (!forced) return make_plan(request.problem, device_traits(*request.input));
   const Plan plan = parse_plan(*forced);
   const std::string why_not = check_plan(plan, request.problem);
   TORCH_CHECK_VALUE(why_not.empty(), "reduce_ops: plan ", *forced,
@@ -205,7 +235,7 @@ void execute_sum(const Request& request, const Plan& plan) {
     cuda::execute_sum(request, plan);
     return;
   }
-  cpu::run_sum(request.problem, plan, request.input.const_data_ptr(),
+  cpu::run_sum(request.problem, plan, request.input->const_data_ptr(),
                request.out.mutable_data_ptr(), parallel_for());
 }
 

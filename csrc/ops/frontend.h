@@ -20,28 +20,32 @@ Dims wrap_dims(const char* op, at::OptionalIntArrayRef dim, int64_t ndim);
 
 at::DimVector reduced_sizes(at::IntArrayRef sizes, const Dims& dims, bool keepdim);
 
-// The dtype whose rules a sum follows: dtype=, else out's, else int64 for integers, else input's.
-at::ScalarType sum_dtype(const at::Tensor& self, std::optional<at::ScalarType> dtype,
-                         const at::Tensor* out = nullptr);
+// The dtype of a result without out=: dtype=, else int64 for integers, else input's.
+at::ScalarType sum_dtype(const at::Tensor& self, std::optional<at::ScalarType> dtype);
 
-// Throws NotImplementedError where the dtype or the layout is not supported.
+// Throws NotImplementedError where the dtype or the kind of tensor is not supported.
 DType to_dtype(const char* op, const char* argument, at::ScalarType type);
 void check_input(const char* op, const at::Tensor& self);
+// `sizes` are the result's: a larger or smaller out is resized, unless that reaches into self.
 void check_out(const char* op, const at::Tensor& self, std::optional<at::ScalarType> dtype,
-               const at::Tensor& out);
+               at::IntArrayRef sizes, const at::Tensor& out);
+// Whether writing out might change self, as far as torch can tell.
+bool may_share_memory(const at::Tensor& self, const at::Tensor& out);
 
 // An uninitialised contiguous tensor on `like`'s device.
 at::Tensor allocate(at::IntArrayRef sizes, at::ScalarType type, const at::Tensor& like);
 
-// What one call computes. `input` is self, or a copy where it has too many axes.
+// What one call computes. `input` is the caller's, or a copy where that has too many axes.
 struct Request {
-  at::Tensor input;
+  c10::MaybeOwned<at::Tensor> input;
   at::Tensor out;
   Problem problem;
 };
 
+// Elements are cast to out's dtype before they are added.
+// `out` has up to kMaxAxes dims, or is contiguous.
 Request make_request(const char* op, const at::Tensor& self, const Dims& dims, bool keepdim,
-                     at::ScalarType cast, at::Tensor out);
+                     at::Tensor out);
 
 // at::parallel_for, for the CPU engines.
 cpu::ParallelFor parallel_for();

@@ -1,13 +1,12 @@
 // The Python module reduce_ops._C: the eager entry point and what tests and tools look inside with.
 #define USE_NUMPY        // torch's headers then take numpy integers for ints
 #define FMT_HEADER_ONLY  // torch's headers use fmt, which libtorch does not export
-#include <ATen/core/dispatch/Dispatcher.h>
-#include <torch/csrc/autograd/utils/wrap_outputs.h>
 #include <torch/csrc/utils/pybind.h>
 #include <torch/csrc/utils/python_arg_parser.h>
 
 #include "ops/cuda_backend.h"
 #include "ops/frontend.h"
+#include "ops/sum.h"
 
 namespace py = pybind11;
 
@@ -15,60 +14,108 @@ namespace reduce_ops {
 
 namespace {
 
-constexpr const char* kOp = "reduce_ops.sum";
 using OptionalDims = std::optional<std::vector<int64_t>>;
 using OptionalType = std::optional<at::ScalarType>;
 
-// Calls the op through the dispatcher with arguments parsed as torch.sum's.
-PyObject* call_sum(torch::PythonArgs& r) {
-  static const auto op =
-      c10::Dispatcher::singleton()
-          .findSchemaOrThrow("reduce_ops::sum", "dim_IntList")
-          .typed<at::Tensor(const at::Tensor&, at::OptionalIntArrayRef, bool, OptionalType)>();
-  static const auto op_out = c10::Dispatcher::singleton()
-                                 .findSchemaOrThrow("reduce_ops::sum", "IntList_out")
-                                 .typed<at::Tensor&(const at::Tensor&, at::OptionalIntArrayRef,
-                                                    bool, OptionalType, at::Tensor&)>();
-  const at::Tensor input = r.tensor(0);
-  const auto dim_list = r.intlistOptional(1);
+// A call's arguments. Tensors are borrowed from their Python objects: one more reference to a
+// tensor would have to be counted there as well.
+struct Arguments {
+  PyObject* input = nullptr;
+  std::optional<at::DimVector> dim;
+  bool keepdim = false;
+  OptionalType dtype;
+  PyObject* out = nullptr;
+};
+
+// None, an int, or a list or tuple of ints; false for anything else.
+bool read_plain_dim(PyObject* value, std::optional<at::DimVector>& dim) {
+  if (value == Py_None) return true;
+  const bool several = PyTuple_Check(value) || PyList_Check(value);
+  PyObject** items = several ? PySequence_Fast_ITEMS(value) : &value;
+  const Py_ssize_t count = several ? PySequence_Fast_GET_SIZE(value) : 1;
+  dim.emplace();
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    if (!PyLong_CheckExact(items[i])) return false;
+    dim->push_back(THPUtils_unpackLong(items[i]));
+  }
+  return true;
+}
+
+// f(tensor, dim, keepdim) of plain Python values, as most calls are: torch's parser takes a tenth
+// of a small call, and two more where it reads dims, among which it looks for symbolic ones. False
+// for anything else, right or wrong.
+bool read_plain(PyObject* args, PyObject* kwargs, Arguments& a) {
+  const Py_ssize_t count = PyTuple_GET_SIZE(args);
+  if (count == 0 || count > 3 || (kwargs && PyDict_GET_SIZE(kwargs)) ||
+      at::impl::torch_function_mode_enabled())
+    return false;
+  a.input = PyTuple_GET_ITEM(args, 0);
+  if (!THPVariable_CheckExact(a.input)) return false;
+  if (count > 1 && !read_plain_dim(PyTuple_GET_ITEM(args, 1), a.dim)) return false;
+  if (count > 2 && !PyBool_Check(PyTuple_GET_ITEM(args, 2))) return false;
+  a.keepdim = count > 2 && PyTuple_GET_ITEM(args, 2) == Py_True;
+  return true;
+}
+
+Arguments read(torch::PythonArgs& r) {
+  Arguments a;
+  a.input = r.args[0];
+  if (r.args[1] && !read_plain_dim(r.args[1], a.dim)) {
+    const std::vector<int64_t> dims = r.intlist(1);
+    a.dim.emplace(dims.begin(), dims.end());
+  }
+  a.keepdim = r.toBool(2);
+  a.dtype = r.scalartypeOptional(3);
+  a.out = r.args[4];
+  return a;
+}
+
+PyObject* call_sum(const Arguments& a) {
+  const at::Tensor& input = THPVariable_Unpack(a.input);
   const at::OptionalIntArrayRef dim =
-      dim_list.list ? at::OptionalIntArrayRef(*dim_list.list) : at::OptionalIntArrayRef();
-  const bool keepdim = r.toBool(2);
-  const OptionalType dtype = r.scalartypeOptional(3);
-  at::Tensor out = r.tensor(4);
+      a.dim ? at::OptionalIntArrayRef(*a.dim) : at::OptionalIntArrayRef();
   at::Tensor result;
   {
     py::gil_scoped_release no_gil;
-    result = out.defined() ? op_out.call(input, dim, keepdim, dtype, out)
-                           : op.call(input, dim, keepdim, dtype);
+    if (a.out)
+      sum_dim_out_op().call(input, dim, a.keepdim, a.dtype,
+                            const_cast<at::Tensor&>(THPVariable_Unpack(a.out)));
+    else
+      result = sum_dim_op().call(input, dim, a.keepdim, a.dtype);
   }
-  return torch::autograd::utils::wrap(result);
+  return a.out ? Py_NewRef(a.out) : THPVariable_Wrap(std::move(result));
 }
 
-PyObject* sum(PyObject*, PyObject* args, PyObject* kwargs) {
+// The entry points of reduce_ops.sum and torch.ops.reduce_ops.sum. `other` is a Python function,
+// called with the same arguments where a tensor overrides torch functions.
+PyObject* read_and_call(torch::PythonArgParser& parser, PyObject* other, PyObject* args,
+                        PyObject* kwargs) {
+  Arguments plain;
+  if (read_plain(args, kwargs, plain)) return call_sum(plain);
+  torch::ParsedArgs<5> parsed;
+  torch::PythonArgs r = parser.parse(args, kwargs, parsed);
+  return r.has_torch_function() ? PyObject_Call(other, args, kwargs) : call_sum(read(r));
+}
+
+PyObject* sum(PyObject* other, PyObject* args, PyObject* kwargs) {
   HANDLE_TH_ERRORS
   static torch::PythonArgParser parser({
       "reduce_ops.sum(Tensor input, IntArrayRef[1]? dim=None, bool keepdim=False, *, "
       "ScalarType? dtype=None, Tensor out=None)",
   });
-  torch::ParsedArgs<5> parsed;
-  torch::PythonArgs r = parser.parse(args, kwargs, parsed);
-  return call_sum(r);
+  return read_and_call(parser, other, args, kwargs);
   END_HANDLE_TH_ERRORS
 }
 
-// torch.ops.reduce_ops.sum's entry point: like torch's generic one, `general`, which matches the
-// arguments with each overload's schema in turn, but with a parser made for sum. Tensors that
-// override torch functions go to the generic one.
-PyObject* sum_op(PyObject* general, PyObject* args, PyObject* kwargs) {
+// torch's generic entry point matches the arguments with each overload's schema in turn, which
+// costs more than the rest of a small call.
+PyObject* sum_op(PyObject* other, PyObject* args, PyObject* kwargs) {
   HANDLE_TH_ERRORS
   static torch::PythonArgParser parser({
       "torch.ops.reduce_ops.sum(Tensor self, IntArrayRef[1]? dim=None, bool keepdim=False, *, "
       "ScalarType? dtype=None, Tensor out=None)",
   });
-  torch::ParsedArgs<5> parsed;
-  torch::PythonArgs r = parser.parse(args, kwargs, parsed);
-  return r.has_torch_function() ? PyObject_Call(general, args, kwargs) : call_sum(r);
+  return read_and_call(parser, other, args, kwargs);
   END_HANDLE_TH_ERRORS
 }
 
@@ -79,12 +126,11 @@ PyMethodDef sum_op_method = {"sum", reinterpret_cast<PyCFunction>(reinterpret_ca
 
 Request request_for(const at::Tensor& x, const OptionalDims& dim, bool keepdim,
                     OptionalType dtype) {
-  check_input(kOp, x);
+  check_input(kSum, x);
   const Dims dims =
-      wrap_dims(kOp, dim ? at::OptionalIntArrayRef(*dim) : at::OptionalIntArrayRef(), x.dim());
-  const at::ScalarType type = sum_dtype(x, dtype);
-  return make_request(kOp, x, dims, keepdim, type,
-                      allocate(reduced_sizes(x.sizes(), dims, keepdim), type, x));
+      wrap_dims(kSum, dim ? at::OptionalIntArrayRef(*dim) : at::OptionalIntArrayRef(), x.dim());
+  return make_request(kSum, x, dims, keepdim,
+                      allocate(reduced_sizes(x.sizes(), dims, keepdim), sum_dtype(x, dtype), x));
 }
 
 std::string sum_plan(const at::Tensor& x, const OptionalDims& dim, bool keepdim,
@@ -143,6 +189,7 @@ std::string plan_for(const std::vector<int64_t>& sizes, const std::vector<int64_
   const Plan plan = make_plan(problem, {multiprocessors, threads});
   const std::string why_not = check_plan(plan, problem);
   TORCH_INTERNAL_ASSERT(why_not.empty(), to_string(plan), ": ", why_not);
+  TORCH_INTERNAL_ASSERT(parse_plan(to_string(plan)) == plan, to_string(plan));
   return to_string(plan);
 }
 
@@ -160,9 +207,12 @@ void read_yardstick(const at::Tensor& x) {
 }  // namespace
 
 PYBIND11_MODULE(_C, m) {
-  m.attr("sum") = py::reinterpret_steal<py::object>(PyCFunction_New(&sum_method, nullptr));
-  m.def("sum_op", [](py::object general) {
-    return py::reinterpret_steal<py::object>(PyCFunction_New(&sum_op_method, general.ptr()));
+  // Both take the function to call where a tensor overrides torch functions.
+  m.def("sum", [](py::object other) {
+    return py::reinterpret_steal<py::object>(PyCFunction_New(&sum_method, other.ptr()));
+  });
+  m.def("sum_op", [](py::object other) {
+    return py::reinterpret_steal<py::object>(PyCFunction_New(&sum_op_method, other.ptr()));
   });
   m.def("sum_plan", sum_plan, py::arg("x"), py::arg("dim") = py::none(), py::arg("keepdim") = false,
         py::arg("dtype") = py::none());

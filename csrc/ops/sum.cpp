@@ -1,58 +1,48 @@
 // torch.ops.reduce_ops.sum: schemas, the kernels below autograd, and what is refused.
 #include <ATen/native/Resize.h>
-#include <ATen/ops/empty.h>
 #include <torch/library.h>
 
 #include "ops/frontend.h"
+#include "ops/sum.h"
 
 namespace reduce_ops {
 
 namespace {
 
-constexpr const char* kOp = "reduce_ops.sum";
-
 at::Tensor sum_dim(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim,
                    std::optional<at::ScalarType> dtype) {
-  check_input(kOp, self);
-  const Dims dims = wrap_dims(kOp, dim, self.dim());
-  const at::ScalarType type = sum_dtype(self, dtype);
-  to_dtype(kOp, "input", self.scalar_type());
-  to_dtype(kOp, "dtype", type);
-  at::Tensor out = allocate(reduced_sizes(self.sizes(), dims, keepdim), type, self);
-  const Request request = make_request(kOp, self, dims, keepdim, type, std::move(out));
+  const Dims dims = wrap_dims(kSum, dim, self.dim());
+  const Request request = make_request(
+      kSum, self, dims, keepdim,
+      allocate(reduced_sizes(self.sizes(), dims, keepdim), sum_dtype(self, dtype), self));
   execute_sum(request, pick_plan(request));
   return request.out;
 }
 
 at::Tensor& sum_dim_out(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim,
                         std::optional<at::ScalarType> dtype, at::Tensor& out) {
-  check_input(kOp, self);
-  const Dims dims = wrap_dims(kOp, dim, self.dim());
-  const at::ScalarType type = sum_dtype(self, dtype, &out);
-  to_dtype(kOp, "input", self.scalar_type());
-  to_dtype(kOp, "out", type);
-  check_out(kOp, self, dtype, out);
-  at::native::resize_output(out, reduced_sizes(self.sizes(), dims, keepdim));
-  const Request request = make_request(kOp, self, dims, keepdim, type, out);
+  const Dims dims = wrap_dims(kSum, dim, self.dim());
+  const at::DimVector sizes = reduced_sizes(self.sizes(), dims, keepdim);
+  check_out(kSum, self, dtype, sizes, out);
+  // Made apart where it is hard to tell whether they share memory, and where out may have more axes
+  // than a kernel takes.
+  const bool many_axes = out.sizes() == sizes && out.dim() > kMaxAxes && !out.is_contiguous();
+  if (many_axes || may_share_memory(self, out))
+    return out.copy_(sum_dim(self, dim, keepdim, out.scalar_type()));
+  at::native::resize_output(out, sizes);
+  const Request request = make_request(kSum, self, dims, keepdim, out);
   execute_sum(request, pick_plan(request));
   return out;
 }
 
+// The overloads without dim are calls of those with one.
 at::Tensor sum_all(const at::Tensor& self, std::optional<at::ScalarType> dtype) {
-  return sum_dim(self, std::nullopt, false, dtype);
+  return sum_dim_op().call(self, std::nullopt, false, dtype);
 }
 
 at::Tensor& sum_all_out(const at::Tensor& self, std::optional<at::ScalarType> dtype,
                         at::Tensor& out) {
-  return sum_dim_out(self, std::nullopt, false, dtype, out);
-}
-
-// For the keys of tensors that are not dense and strided.
-void refuse(const c10::OperatorHandle&, torch::jit::Stack* stack) {
-  for (const c10::IValue& value : *stack) {
-    if (value.isTensor()) check_input(kOp, value.toTensor());
-  }
-  TORCH_CHECK_NOT_IMPLEMENTED(false, kOp, ": input must be a dense strided tensor");
+  return sum_dim_out_op().call(self, std::nullopt, false, dtype, out);
 }
 
 }  // namespace
@@ -69,22 +59,22 @@ TORCH_LIBRARY(reduce_ops, m) {
   m.def("sum.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)");
 }
 
-#define REDUCE_OPS_KERNELS(m)             \
-  m.impl("sum.dim_IntList", sum_dim);     \
-  m.impl("sum", sum_all);                 \
-  m.impl("sum.IntList_out", sum_dim_out); \
+TORCH_LIBRARY_IMPL(reduce_ops, CompositeImplicitAutograd, m) {
+  m.impl("sum", sum_all);
   m.impl("sum.out", sum_all_out);
+}
 
-TORCH_LIBRARY_IMPL(reduce_ops, CPU, m){
-    REDUCE_OPS_KERNELS(m)} TORCH_LIBRARY_IMPL(reduce_ops, CUDA, m){REDUCE_OPS_KERNELS(m)}
+// vmap takes composites apart only where it is told to.
+TORCH_LIBRARY_IMPL(reduce_ops, FuncTorchBatched, m) { m.impl("sum", sum_all); }
 
-#define REDUCE_OPS_REFUSE(key)                                                        \
-  TORCH_LIBRARY_IMPL(reduce_ops, key, m) {                                            \
-    for (const char* name : {"sum.dim_IntList", "sum", "sum.IntList_out", "sum.out"}) \
-      m.impl(name, torch::CppFunction::makeFromBoxedFunction<&refuse>());             \
-  }
-REDUCE_OPS_REFUSE(SparseCPU) REDUCE_OPS_REFUSE(SparseCUDA) REDUCE_OPS_REFUSE(SparseCsrCPU)
-    REDUCE_OPS_REFUSE(SparseCsrCUDA) REDUCE_OPS_REFUSE(QuantizedCPU)
-        REDUCE_OPS_REFUSE(QuantizedCUDA) REDUCE_OPS_REFUSE(MkldnnCPU)
+TORCH_LIBRARY_IMPL(reduce_ops, CPU, m) {
+  m.impl("sum.dim_IntList", sum_dim);
+  m.impl("sum.IntList_out", sum_dim_out);
+}
+
+TORCH_LIBRARY_IMPL(reduce_ops, CUDA, m) {
+  m.impl("sum.dim_IntList", sum_dim);
+  m.impl("sum.IntList_out", sum_dim_out);
+}
 
 }  // namespace reduce_ops

@@ -1,16 +1,19 @@
 #include "plan/problem.h"
 
-#include <algorithm>
-
 namespace reduce_ops {
 
 namespace {
 
 bool append(Axes& axes, Axis* all, int count) {
+  // A stable sort by insertion: the few axes are mostly in order, and std::stable_sort allocates.
   // As unsigned numbers, 0 - 1 is the largest: stride 0 sorts outermost.
-  std::stable_sort(all, all + count, [](const Axis& a, const Axis& b) {
-    return uint64_t(a.in) - 1 < uint64_t(b.in) - 1;
-  });
+  for (int i = 1; i < count; ++i) {
+    const Axis axis = all[i];
+    int to = i;
+    for (; to > 0 && uint64_t(axis.in) - 1 < uint64_t(all[to - 1].in) - 1; --to)
+      all[to] = all[to - 1];
+    all[to] = axis;
+  }
   for (int i = 0; i < count; ++i) {
     if (axes.count > 0) {
       Axis& last = axes.axis[axes.count - 1];
@@ -34,7 +37,7 @@ bool make_problem(const TensorView& view, DType in, DType cast, DType out, bool 
   problem.out = out;
   problem.cuda = cuda;
   problem.alignment = 16;
-  while (address % problem.alignment) problem.alignment /= 2;
+  while (address & uintptr_t(problem.alignment - 1)) problem.alignment /= 2;
   problem.outputs = 1;
   problem.length = 1;
   problem.kept.count = 0;
@@ -51,6 +54,7 @@ bool make_problem(const TensorView& view, DType in, DType cast, DType out, bool 
     else
       kept[kept_count++] = {size, view.in_strides[d], view.out_strides[d]};
   }
+  if (problem.outputs == 0 || problem.length == 0) return true;  // no axis is ever looked at
   return append(problem.kept, kept, kept_count) && append(problem.reduced, reduced, reduced_count);
 }
 
