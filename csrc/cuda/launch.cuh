@@ -45,7 +45,7 @@ template <>
 constexpr int kVectorColumns<AnyInteger> = 4;
 template <class... Params, class... Args>
 cudaError_t launch(void (*kernel)(Params...), int64_t blocks, int64_t threads, int64_t shared,
-                   bool overlap, cudaStream_t stream, Args... args) {
+                   bool overlap, cudaStream_t stream, const Args&... args) {
   cudaLaunchConfig_t config = {};
   config.gridDim = dim3(unsigned(blocks));
   config.blockDim = dim3(unsigned(threads));
@@ -56,7 +56,7 @@ cudaError_t launch(void (*kernel)(Params...), int64_t blocks, int64_t threads, i
   attribute.val.programmaticStreamSerializationAllowed = 1;
   config.attrs = &attribute;
   config.numAttrs = overlap ? 1 : 0;
-  return cudaLaunchKernelEx(&config, kernel, static_cast<Params>(args)...);
+  return cudaLaunchKernelEx(&config, kernel, args...);
 }
 
 template <class Monoid>

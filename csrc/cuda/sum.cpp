@@ -12,6 +12,7 @@ size_t workspace_bytes(const Problem& problem, const Plan& plan) {
     parts = column_parts(problem, plan);
     columns = problem.kept.count ? problem.kept.axis[0].size : 1;
   }
+  if (parts == 1) return 0;
   return visit_sum_family(problem.in, problem.cast, [&](auto, auto monoid) {
     constexpr size_t kBytes = sizeof(typename decltype(monoid)::acc_t);
     int64_t all = 0;
