@@ -54,7 +54,7 @@ CASES += [(torch.float32, 16_400), (torch.bfloat16, 33_000)]
 
 @pytest.mark.parametrize(("dtype", "length"), CASES, ids=name)
 def test_all_plans_are_right(dtype, length, emulator):
-    rows = small_values((5, length), dtype)
+    rows = small_values((8, length), dtype)
     exact = wide_sum(rows, 1)
     correct = exact.to(dtype) if exact.dtype != torch.int64 else exact
     check_all_plans(emulator, row_problems(rows), correct)

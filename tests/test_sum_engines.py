@@ -198,6 +198,7 @@ SANITIZED = (
     ("narrow_column(segments=2)", torch.complex64, (300, 5), (0,), 0),
     ("narrow_column(segments=4)", torch.int8, (2005, 13), (0,), 0),
     ("split_column(vector=4,across=8,down=8,segments=2)", torch.bfloat16, (999, 40), (0,), 0),
+    ("column(vector=2,across=8,down=64,segments=8)", torch.int64, (4000, 40), (0,), 0),
     ("split_column(vector=1,across=32,down=2,segments=1)", torch.int64, (999, 37), (0,), 0),
     ("split_column(vector=1,across=1,down=64,segments=1)", torch.float32, (9001, 2), (0,), 1),
 )

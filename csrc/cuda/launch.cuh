@@ -18,23 +18,21 @@ inline int log2_of(int64_t power) {
   return log;
 }
 
-// Log2 of the units in a block: small units share one, up to 256 threads.
+// Log2 of the units in a block: small units share one.
 inline int units_a_block(int64_t unit_threads, int64_t units) {
-  const int64_t room = std::max<int64_t>(1, 256 / unit_threads);
+  const int64_t room = std::max<int64_t>(1, kBlockThreads / unit_threads);
   return log2_of(std::min(room, power_of_two_above(units)));
 }
 // Whole warps only.
 inline int64_t block_threads(int64_t threads) { return std::max<int64_t>(32, threads); }
 
-inline bool through_l1(const Problem& p) {
-  return p.outputs * p.length * size_of(p.in) >= kThroughL1Bytes;
-}
+inline bool through_l1(const Problem& p) { return least_bytes(p) >= kThroughL1Bytes; }
 
 // Dtypes that most calls use get every kernel instance, the others share the fewest.
 template <class Elements>
 constexpr bool kIsHot = Elements::kSize == 2 || Elements::kSize == 4;
 
-// Columns a thread: as many as one load brings (widest_vector() of the planner).
+// Columns a thread, at most: as many as one load brings, as widest_vector() of the planner knows.
 template <class Elements>
 constexpr int kVectorColumns = 1;
 template <class T>
@@ -71,6 +69,7 @@ cudaError_t run_combine(const Problem& p, int64_t columns, int64_t parts, void* 
   args.columns = columns;
   args.length = p.length;
   args.kept = AxesMap::of(p.kept);
+  args.passes = 2;
   const int64_t across = combine_across(columns);
   args.log_across = log2_of(across);
   args.strips = Divider::of(ceil_div(columns, across));
@@ -211,7 +210,7 @@ cudaError_t run_columns(const Problem& p, const Plan& plan, const Elements& elem
   args.log_down = log2_of(plan.down);
   args.segment_rows = segment_rows(p.length);
   args.parts = column_parts(p, plan);
-  args.columns = p.kept.count ? p.kept.axis[0].size : 1;
+  args.columns = columns_of(p);
   constexpr int kVector = kVectorColumns<Elements>;
   args.strips = Divider::of(ceil_div(args.columns, int64_t(plan.across) * plan.vector));
   args.units = p.outputs / args.columns * args.strips.divisor;
@@ -223,7 +222,7 @@ cudaError_t run_columns(const Problem& p, const Plan& plan, const Elements& elem
   const int64_t threads = block_threads((plan.across * plan.down) << args.log_units);
   auto* partial = static_cast<acc_t*>(workspace);
   const auto go = [&](auto kernel, int columns) {
-    const int64_t own = plan.segments > 1 ? columns * (log2_of(plan.segments) + 1) : 0;
+    const int64_t own = columns * log2_of(plan.segments);
     return launch(kernel, args.unit_blocks * args.parts, threads,
                   threads * std::max<int64_t>(own, columns + 1) * sizeof(acc_t), false, stream,
                   args, elements, partial);
@@ -232,7 +231,7 @@ cudaError_t run_columns(const Problem& p, const Plan& plan, const Elements& elem
   if (plan.vector == 1) {
     error = go(column<Elements, Monoid, 1, ColumnLoad::kElement>, 1);
   } else if constexpr (kVector > 1) {
-    if (aligned_columns(p, kVector)) {
+    if (aligned_columns(p, plan.vector)) {
       error = through_l1(p) ? go(column<Elements, Monoid, kVector, ColumnLoad::kThroughL1>, kVector)
                             : go(column<Elements, Monoid, kVector, ColumnLoad::kAligned>, kVector);
     } else if constexpr (kIsHot<Elements>) {

@@ -10,7 +10,7 @@ size_t workspace_bytes(const Problem& problem, const Plan& plan) {
     parts = row_parts(problem, plan);
   } else if (plan.engine == Engine::kSplitColumn || plan.engine == Engine::kNarrowColumn) {
     parts = column_parts(problem, plan);
-    columns = problem.kept.count ? problem.kept.axis[0].size : 1;
+    columns = columns_of(problem);
   }
   if (parts == 1) return 0;
   return visit_sum_family(problem.in, problem.cast, [&](auto, auto monoid) {

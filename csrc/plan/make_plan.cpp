@@ -8,8 +8,6 @@ namespace reduce_ops {
 
 namespace {
 
-constexpr int kBlockThreads = 256;
-
 int64_t power_of_two_below(int64_t n) {
   const int64_t above = power_of_two_above(n);
   return above > n ? above / 2 : above;
@@ -18,7 +16,6 @@ int64_t power_of_two_below(int64_t n) {
 int64_t row_chunks(const Problem& p) { return ceil_div(p.length * size_of(p.in), kChunkBytes); }
 int64_t row_segments(const Problem& p) { return ceil_div(row_chunks(p), kSegmentChunks); }
 int64_t column_segments(const Problem& p) { return ceil_div(p.length, segment_rows(p.length)); }
-int64_t columns_of(const Problem& p) { return p.kept.count ? p.kept.axis[0].size : 1; }
 
 // Rows side by side in memory, as thread_row takes them.
 bool dense_rows(const Problem& p) {
@@ -98,7 +95,6 @@ Plan plan_columns(const Problem& p, const DeviceTraits& device) {
   const bool strided_columns =
       p.kept.count == 0 || p.kept.axis[0].in == 0 ||
       (p.reduced.axis[0].in != 0 && p.reduced.axis[0].in < p.kept.axis[0].in);
-  // Threads a row of the strip: a cache line of it, fewer where that leaves multiprocessors idle.
   const auto units = [&] {
     return p.outputs / columns * ceil_div(columns, plan.across * plan.vector);
   };
@@ -111,8 +107,10 @@ Plan plan_columns(const Problem& p, const DeviceTraits& device) {
            (across * needed() < 64 || units() * across * ceil_div(segments, plan.segments) <
                                           kColumnThreadsPerProcessor * device.multiprocessors))
       plan.segments /= 2;
-    // One block a strip, if need be a larger one, saves the second kernel.
-    const bool large = plan.segments == 1 && across * needed() <= kMaxColumnThreads;
+    // One block a strip saves the second kernel, if need be a larger one: few of those fit a
+    // multiprocessor, so only where all of them run at once.
+    const bool large = across * needed() <= kMaxColumnThreads &&
+                       (plan.segments == 1 || units() <= device.multiprocessors);
     plan.down = int(std::min((large ? kMaxColumnThreads : kColumnBlockThreads) / across, needed()));
   };
   int64_t across = 1;
@@ -121,6 +119,12 @@ Plan plan_columns(const Problem& p, const DeviceTraits& device) {
                                power_of_two_above(ceil_div(columns, plan.vector)));
   }
   shape(across);
+  // Half the strip makes twice the segments fit one block.
+  if (plan.vector > 1 && across == kVectorsAcross && column_parts(p, plan) > 1) {
+    shape(across / 2);
+    if (column_parts(p, plan) > 1) shape(across);
+  }
+  // Narrower strips where multiprocessors are idle.
   while (!strided_columns && plan.across > 4 &&
          units() * column_parts(p, plan) < device.multiprocessors)
     shape(plan.across / 2);
@@ -252,11 +256,8 @@ std::string check_plan(const Plan& plan, const Problem& p) {
         return "across and down must be powers of two, across at most 32 and their product at "
                "most 512, got " +
                std::to_string(plan.across) + " and " + std::to_string(plan.down);
-      if (!power_of_two(plan.segments) || plan.segments > kMaxColumnSegments ||
-          (plan.segments > 1 && plan.across * plan.down > kBlockThreads))
-        return "segments must be a power of two from 1 to 8, 1 where across times down is over "
-               "256, got " +
-               std::to_string(plan.segments);
+      if (!power_of_two(plan.segments) || plan.segments > kMaxColumnSegments)
+        return "segments must be a power of two from 1 to 8, got " + std::to_string(plan.segments);
       const int64_t parts = column_parts(p, plan);
       if ((parts > 1) != (plan.engine == Engine::kSplitColumn))
         return "the plan makes " + std::to_string(parts) +
@@ -264,7 +265,7 @@ std::string check_plan(const Plan& plan, const Problem& p) {
       const int64_t columns = columns_of(p);
       const int64_t units =
           p.outputs / columns * ceil_div(columns, int64_t(plan.across) * plan.vector);
-      const int64_t room = std::max(1, 256 / (plan.across * plan.down));
+      const int64_t room = std::max(1, kBlockThreads / (plan.across * plan.down));
       return ceil_div(units, room) * parts > kMaxBlocks ? "too many blocks for one grid" : "";
     }
     default:

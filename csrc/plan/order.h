@@ -13,7 +13,7 @@
 //
 // In both, segments merge as an aligned binary tree over their index: 0 with 1, 2 with 3, then
 // 0-1 with 2-3, and so on. Any aligned group of 2^k segments is a subtree, so a thread, a block or
-// a grid may own it. A CPU engine uses the same scheme with the constants below.
+// a grid may own it. The CPU engines use the same scheme with constants of their own (cpu_order.h).
 #pragma once
 
 #include <cstdint>
@@ -25,6 +25,7 @@ namespace reduce_ops {
 constexpr int kChunkBytes = 16;
 constexpr int kSegmentChunks = 1024;
 constexpr int kMaxLanes = 256;
+constexpr int kBlockThreads = 256;      // of most engines
 constexpr int kMaxLanesAThread = 8;     // of warp_row
 constexpr int kThreadRowBytes = 64;     // the longest row of thread_row
 constexpr int kMaxColumnSegments = 8;   // a thread

@@ -51,6 +51,9 @@ struct TensorView {
 bool make_problem(const TensorView& view, DType in, DType cast, DType out, bool cuda,
                   uintptr_t address, Problem& problem);
 
+// Innermost kept axis.
+inline int64_t columns_of(const Problem& p) { return p.kept.count ? p.kept.axis[0].size : 1; }
+
 // Rows: the innermost reduced axis is contiguous. Everything else reduces columns. This is the
 // layout class that a result's bits may depend on, and it depends on the reduced axes alone.
 inline bool is_rows(const Problem& p) { return p.reduced.count == 0 || p.reduced.axis[0].in == 1; }

@@ -1,4 +1,4 @@
-// The planner's numbers. Each was chosen from a sweep of plans on an H200.
+// The planner's numbers, from sweeps of plans on an H200.
 #pragma once
 
 namespace reduce_ops {

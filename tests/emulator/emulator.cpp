@@ -46,7 +46,6 @@ struct Fiber {
 
 Fiber fibers[kMaxThreads];
 jmp_buf scheduler;
-ucontext_t scheduler_context;
 const std::function<void()>* body;
 unsigned alive;
 Gathering block;

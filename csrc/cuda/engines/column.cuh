@@ -98,8 +98,16 @@ constexpr int kRowsAtOnce =
         ? 4
         : 128 / (kColumns * Elements::kSize) / (kLoad == ColumnLoad::kShifted ? 2 : 1);
 
+// Registers a thread: as few as let every load of a group start before the first use (read off the
+// machine code; with other numbers the compiler holds one back).
+template <class Elements, int kColumns, ColumnLoad kLoad>
+constexpr int kColumnRegisters = kColumns == 1 || !Elements::kSize ? 96
+                                 : kLoad == ColumnLoad::kShifted   ? 88
+                                 : Elements::kSize == 2            ? 84
+                                                                   : 80;
+
 template <class Elements, class Monoid, int kColumns, ColumnLoad kLoad>
-__global__ void RO_MAX_REGISTERS(kColumns > 1 && Elements::kSize ? 80 : 96)
+__global__ void RO_MAX_REGISTERS((kColumnRegisters<Elements, kColumns, kLoad>))
     column(const __grid_constant__ ColumnArgs args, Elements elements,
            typename Monoid::acc_t* partial) {
   using acc_t = typename Monoid::acc_t;
@@ -146,12 +154,15 @@ __global__ void RO_MAX_REGISTERS(kColumns > 1 && Elements::kSize ? 80 : 96)
       if (args.reduced.count <= 1 && end - begin == args.segment_rows) {
         const int64_t stride = args.reduced.axis[0].in * size;
         const char* from = base + begin * stride;
+        int64_t n = begin;
 #pragma unroll 1
-        for (int64_t n = begin; n < end; n += kRows, from += kRows * stride) {
+        for (int left = args.segment_rows; left > 0; left -= kRows) {
 #pragma unroll
           for (int r = 0; r < kRows; ++r) data[r] = reader.load(elements, from + r * stride);
 #pragma unroll
           for (int r = 0; r < kRows; ++r) add_row(data[r], from + r * stride, n + r);
+          n += kRows;
+          from += kRows * stride;
         }
       } else {
 #pragma unroll 1
@@ -188,10 +199,11 @@ __global__ void RO_MAX_REGISTERS(kColumns > 1 && Elements::kSize ? 80 : 96)
 #pragma unroll
         for (int c = 0; c < kColumns; ++c) acc[c] = Monoid::combine(slot(level, c), acc[c]);
       }
+      if (done + 1 == args.segments) continue;  // a whole tree stays in acc
 #pragma unroll
       for (int c = 0; c < kColumns; ++c) slot(level, c) = acc[c];
     }
-    if (args.segments > 1) {
+    if (args.segments > 1 && done < args.segments) {
       int level = 0;
       while (!(done >> level & 1)) ++level;
 #pragma unroll

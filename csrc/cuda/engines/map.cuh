@@ -39,17 +39,19 @@ __global__ void __launch_bounds__(kMapThreads)
         data[l] =
             load_unaligned<kChunkBytes>(address(l), int(min(left(l), int64_t(kElements))) * size);
     }
+    visit_output(args.out_type, value_t{}, [&](auto convert) {
 #pragma unroll
-    for (int l = 0; l < kMapLoads; ++l) {
-      if (left(l) <= 0) return;
-      value_t value[kElements];
-      elements.for_each(
-          shifted<Elements::kSize % 4 == 0>(data[l], address(l)), kElements, [&](int e, auto x) {
-            value[e] = Monoid::finalize(Monoid::accumulate(Monoid::identity(), x, 0), 1);
-          });
-      store_values(args.out, (first + l * kMapThreads) * kElements * args.out_stride,
-                   args.out_stride, args.out_type, value, int(min(left(l), int64_t(kElements))));
-    }
+      for (int l = 0; l < kMapLoads; ++l) {
+        if (left(l) <= 0) return;
+        value_t value[kElements];
+        elements.for_each(
+            shifted<Elements::kSize % 4 == 0>(data[l], address(l)), kElements, [&](int e, auto x) {
+              value[e] = Monoid::finalize(Monoid::accumulate(Monoid::identity(), x, 0), 1);
+            });
+        store_converted(convert, args.out, (first + l * kMapThreads) * kElements * args.out_stride,
+                        args.out_stride, value, int(min(left(l), int64_t(kElements))));
+      }
+    });
   } else {
 #pragma unroll
     for (int l = 0; l < kMapLoads; ++l) {

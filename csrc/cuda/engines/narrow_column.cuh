@@ -39,11 +39,10 @@ __global__ void __launch_bounds__(kNarrowThreads)
   const char* from = args.in + first_row * row_bytes;
   for (int s = threadIdx.x / 32; s < args.segments; s += kNarrowThreads / 32) {
     const int bytes = min(segment_bytes, rows * row_bytes - s * segment_bytes);
-#pragma unroll 4
     for (int b = threadIdx.x % 32 * kChunkBytes; b < bytes; b += 32 * kChunkBytes)
-      *reinterpret_cast<Chunk*>(tile + s * pitch + b) =
-          load_chunk<false>(from + s * segment_bytes + b);
+      copy_chunk(tile + s * pitch + b, from + s * segment_bytes + b);
   }
+  wait_for_copies();
   __syncthreads();
 
   const int segment = threadIdx.x / args.columns;

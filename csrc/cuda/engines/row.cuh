@@ -10,7 +10,6 @@
 
 namespace reduce_ops::cuda {
 
-constexpr int kBlockThreads = 256;
 static_assert(kBlockThreads == kMaxLanes, "block_row has one thread a lane");
 
 enum class RowLoad : int {

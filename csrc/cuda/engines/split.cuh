@@ -14,6 +14,7 @@ struct CombineArgs {
   int log_across;
   int log_down;
   int log_units;  // units a block
+  int passes;     // 2
   int segments;   // parts a thread, a power of two
   uint32_t unit_blocks;
   int64_t parts_in;
@@ -31,6 +32,7 @@ __global__ void __launch_bounds__(combine_threads(sizeof(typename Monoid::acc_t)
     combine(const __grid_constant__ CombineArgs args, const typename Monoid::acc_t* partial,
             typename Monoid::acc_t* next) {
   using acc_t = typename Monoid::acc_t;
+  constexpr int kLoads = sizeof(acc_t) == 8 ? 4 : 2;  // parts in flight
   extern __shared__ __align__(16) char storage[];
   const int across = threadIdx.x & ((1 << args.log_across) - 1);
   const int down = (threadIdx.x >> args.log_across) & ((1 << args.log_down) - 1);
@@ -41,30 +43,46 @@ __global__ void __launch_bounds__(combine_threads(sizeof(typename Monoid::acc_t)
   const int64_t column = ((unit - outer * args.strips.divisor) << args.log_across) + across;
   const int64_t first = ((part << args.log_down) + down) * args.segments;
 
-  acc_t acc[1] = {Monoid::identity()};
+  // The first pass merges identities and stores nothing: it brings the code from memory while the
+  // previous kernel still runs. `partial` is what that kernel writes, so no load may move up.
   if (args.parts_out > 1) allow_next_kernel();
-  wait_for_previous_kernel();
-  if (unit < args.units && column < args.columns && first < args.parts_in) {
-    const acc_t* source = partial + (outer * args.parts_in + first) * args.columns + column;
-    const int count = int(min(int64_t(args.segments), args.parts_in - first));
-    TreeStack<Monoid, kCombineLevels> tree;
-#pragma unroll 4
-    for (int s = 0; s < count; ++s) tree.push(source[s * args.columns]);
-    acc[0] = tree.finish();
+#pragma unroll 1
+  for (int pass = 0; pass < args.passes; ++pass) {
+    const bool last = pass + 1 == args.passes;
+    if (last) wait_for_previous_kernel();
+    acc_t acc[1] = {Monoid::identity()};
+    if (last && unit < args.units && column < args.columns && first < args.parts_in) {
+      const acc_t* source = partial + (outer * args.parts_in + first) * args.columns + column;
+      const int count = int(min(int64_t(args.segments), args.parts_in - first));
+      TreeStack<Monoid, kCombineLevels> tree;
+      for (int base = 0; base < count; base += kLoads) {
+        acc_t part[kLoads];
+#pragma unroll
+        for (int s = 0; s < kLoads; ++s) {
+          if (base + s < count) part[s] = source[(base + s) * args.columns];
+        }
+#pragma unroll
+        for (int s = 0; s < kLoads; ++s) {
+          if (base + s < count) tree.push(part[s]);
+        }
+      }
+      acc[0] = tree.finish();
+    }
+    merge_down<Monoid, 1>(
+        acc, storage, args.log_across, args.log_down, [&](int unit_here, int slot, acc_t result) {
+          const int64_t its_unit = first_unit + unit_here;
+          const int64_t its_outer = args.strips.quotient(its_unit);
+          const int64_t its_column =
+              ((its_unit - its_outer * args.strips.divisor) << args.log_across) + slot;
+          if (!last || its_unit >= args.units || its_column >= args.columns) return;
+          if (args.parts_out > 1)
+            next[(its_outer * args.parts_out + part) * args.columns + its_column] = result;
+          else
+            store_as(args.out, args.kept.locate(its_outer * args.columns + its_column).out,
+                     args.out_type, Monoid::finalize(result, args.length));
+        });
+    __syncthreads();  // the storage is used anew
   }
-  merge_down<Monoid, 1>(
-      acc, storage, args.log_across, args.log_down, [&](int unit_here, int slot, acc_t result) {
-        const int64_t its_unit = first_unit + unit_here;
-        const int64_t its_outer = args.strips.quotient(its_unit);
-        const int64_t its_column =
-            ((its_unit - its_outer * args.strips.divisor) << args.log_across) + slot;
-        if (its_unit >= args.units || its_column >= args.columns) return;
-        if (args.parts_out > 1)
-          next[(its_outer * args.parts_out + part) * args.columns + its_column] = result;
-        else
-          store_as(args.out, args.kept.locate(its_outer * args.columns + its_column).out,
-                   args.out_type, Monoid::finalize(result, args.length));
-      });
 }
 
 }  // namespace reduce_ops::cuda

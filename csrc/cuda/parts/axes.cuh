@@ -58,6 +58,7 @@ struct AxesMap {
   __device__ __forceinline__ Offsets locate(int64_t index) const {
     Offsets at = {0, 0};
     int a = 0;
+#pragma unroll 1  // most maps have one axis: small code
     for (; a + 1 < count; ++a) {
       const int64_t next = axis[a].size.quotient(index);
       const int64_t rest = index - next * axis[a].size.divisor;

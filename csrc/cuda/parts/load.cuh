@@ -7,9 +7,8 @@
 
 namespace reduce_ops::cuda {
 
-// How whole vectors are read. Past L1, a stream also leaves alone what other kernels left in L2,
-// which is worth 2 … 5 us on an H200 up to some 256 MiB; longer streams are read faster through L1
-// (512 MiB: 4.19 against 4.03 TB/s).
+// How whole vectors are read. Past L1 is 2 … 5 us faster on an H200 up to some 256 MiB; longer
+// streams are read faster through L1 (512 MiB: 4.19 against 4.03 TB/s).
 constexpr int64_t kThroughL1Bytes = int64_t(384) << 20;
 
 // 16 aligned bytes. The assembly keeps the choice of cache and a load from global memory.
@@ -96,18 +95,36 @@ __device__ __forceinline__ Chunk shifted(const Unaligned<kBytes>& raw, const cha
   return out;
 }
 
-// One element of 1 … 16 bytes into the chunk's position e.
+// Starts a copy of 16 aligned bytes to shared memory, and waits for those a thread has started.
+__device__ __forceinline__ void copy_chunk(char* shared, const char* aligned) {
+#if !defined(__CUDA_ARCH__)
+  memcpy(shared, aligned, kChunkBytes);
+#else
+  asm volatile(
+      "cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(uint32_t(__cvta_generic_to_shared(shared))),
+      "l"(aligned)
+      : "memory");
+#endif
+}
+__device__ __forceinline__ void wait_for_copies() {
+#if defined(__CUDA_ARCH__)
+  asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
+
+// One element of 1 … 8 bytes into the chunk's position e. A complex number of 8 bytes is only
+// aligned as its halves are.
 template <class T>
 __device__ __forceinline__ void place(Chunk& chunk, int e, const char* address) {
-  const T value = __ldg(reinterpret_cast<const T*>(address));
   if constexpr (sizeof(T) < 4) {
     constexpr int kPerWord = 4 / sizeof(T);
-    chunk.word[e / kPerWord] |= uint32_t(value) << (e % kPerWord * 8 * int(sizeof(T)));
-  } else if constexpr (sizeof(T) == 4) {
-    chunk.word[e] = value;
+    const uint32_t value = __ldg(reinterpret_cast<const T*>(address));
+    chunk.word[e / kPerWord] |= value << (e % kPerWord * 8 * int(sizeof(T)));
   } else {
-    chunk.word[2 * e] = uint32_t(value);
-    chunk.word[2 * e + 1] = uint32_t(value >> 32);
+    constexpr int kWords = sizeof(T) / 4;
+#pragma unroll
+    for (int w = 0; w < kWords; ++w)
+      chunk.word[kWords * e + w] = __ldg(reinterpret_cast<const uint32_t*>(address) + w);
   }
 }
 
