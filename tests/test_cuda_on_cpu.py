@@ -50,6 +50,7 @@ def check_all_plans(emulator, problems, correct):
 LENGTHS = (1, 2, 7, 16, 33, 64, 100, 257, 513, 1025, 4099)
 CASES = [(dtype, length) for dtype in DTYPES for length in LENGTHS]
 CASES += [(torch.float32, 16_400), (torch.bfloat16, 33_000)]
+CASES += [(dtype, 1025) for dtype in (torch.bool, torch.uint8, torch.int16, torch.int32)]
 
 
 @pytest.mark.parametrize(("dtype", "length"), CASES, ids=name)

@@ -3,6 +3,8 @@
 //   Direct<T>   elements of T, widened exactly; compiled for the dtypes that matter most
 //   AnyInteger  every integer dtype and bool, chosen at run time, as int64
 //   Cast<V>     any dtype, first cast to another as torch's Tensor.to does
+// typed(f) calls f with elements whose dtype is known at compile time where that pays: a loop then
+// asks for it once.
 // kLarge marks code that is worth a function of its own in a kernel, not a copy at every use.
 #pragma once
 
@@ -128,6 +130,10 @@ struct Direct {
   RO_HD int size() const { return kSize; }
   RO_HD constexpr bool is_complex() const { return std::is_same_v<value_t, Complex<double>>; }
   template <class F>
+  RO_HD void typed(F&& f) const {
+    f(*this);
+  }
+  template <class F>
   RO_HD void for_each(const Chunk& chunk, int count, F&& f) const {
     for_each_element<T>(chunk, count, [&](int e, T x) { f(e, widen(x)); });
   }
@@ -141,6 +147,10 @@ struct AnyInteger {
   DType type;
   RO_HD int size() const { return size_of(type); }
   RO_HD constexpr bool is_complex() const { return false; }
+  template <class F>
+  RO_HD void typed(F&& f) const {
+    visit_integer(type, [&](auto* tag) { f(Direct<std::remove_pointer_t<decltype(tag)>>{}); });
+  }
   template <class F>
   RO_HD void for_each(const Chunk& chunk, int count, F&& f) const {
     visit_integer(type, [&](auto* tag) {
@@ -211,6 +221,10 @@ struct Cast {
   DType to;
   RO_HD int size() const { return size_of(from); }
   RO_HD bool is_complex() const { return reduce_ops::is_complex(from); }
+  template <class F>
+  RO_HD void typed(F&& f) const {
+    f(*this);
+  }
   // One element at a time: this is for dtypes few calls use, and small code matters more.
   template <class F>
   RO_HD void for_each(const Chunk& chunk, int count, F&& f) const {

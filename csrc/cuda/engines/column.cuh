@@ -90,13 +90,13 @@ struct ColumnReader {
   }
 };
 
-// Rows loaded together: 32 registers' worth, where the size of an element is known.
+// Rows loaded together: 32 registers' worth, and no more than a segment has.
 template <class Elements, int kColumns, ColumnLoad kLoad>
 constexpr int kRowsAtOnce =
-    kColumns == 1 ? 8
-    : !Elements::kSize
-        ? 4
-        : 128 / (kColumns * Elements::kSize) / (kLoad == ColumnLoad::kShifted ? 2 : 1);
+    kColumns == 1      ? 8
+    : !Elements::kSize ? 4
+                       : std::min(kSegmentRowsStep, 128 / (kColumns * Elements::kSize) /
+                                                        (kLoad == ColumnLoad::kShifted ? 2 : 1));
 
 // Registers a thread: as few as let every load of a group start before the first use (read off the
 // machine code; with other numbers the compiler holds one back).
@@ -111,9 +111,6 @@ __global__ void RO_MAX_REGISTERS((kColumnRegisters<Elements, kColumns, kLoad>))
     column(const __grid_constant__ ColumnArgs args, Elements elements,
            typename Monoid::acc_t* partial) {
   using acc_t = typename Monoid::acc_t;
-  constexpr int kRows = kRowsAtOnce<Elements, kColumns, kLoad>;
-  constexpr int kCarefulRows = 4;  // where axes or the segment's end must be looked at
-  static_assert(kSegmentRowsStep % kRows == 0, "a whole segment is whole groups of rows");
   extern __shared__ __align__(16) char storage[];
   if (args.parts > 1) allow_next_kernel();
 
@@ -138,46 +135,63 @@ __global__ void RO_MAX_REGISTERS((kColumnRegisters<Elements, kColumns, kLoad>))
     at = args.kept.locate(outer * args.columns + first_column);
     const char* base = args.in + at.in * size;
     const int count = int(min(int64_t(vector), args.columns - first_column));
-    const ColumnReader<Elements, kColumns, kLoad> reader = {count * size};
-    typename ColumnReader<Elements, kColumns, kLoad>::Raw data[kRows];
-    const auto add_row = [&](const auto& raw, const char* from, int64_t n) {
-      const Chunk row = reader.chunk(raw, from);
+    const auto add_row = [&](const auto& typed, const Chunk& row, int columns, int64_t n) {
+      using Typed = std::decay_t<decltype(typed)>;
       if constexpr (kColumns == 1) {
-        accumulate<Elements, Monoid>(acc[0], elements, row, 1, n);
+        accumulate<Typed, Monoid>(acc[0], typed, row, 1, n);
       } else {
-        elements.for_each(row, vector, [&](int e, auto x) {
+        typed.for_each(row, columns, [&](int e, auto x) {
           if (e < kColumns) acc[e] = Monoid::accumulate(acc[e], x, n);
         });
       }
     };
-    const auto add_segment = [&](int64_t begin, int64_t end) {
-      if (args.reduced.count <= 1 && end - begin == args.segment_rows) {
-        const int64_t stride = args.reduced.axis[0].in * size;
-        const char* from = base + begin * stride;
-        int64_t n = begin;
+    // A segment of args.segment_rows rows at one stride,
+    const auto add_whole = [&](const auto& typed, int64_t n) {
+      using Typed = std::decay_t<decltype(typed)>;
+      constexpr int kHere =
+          Typed::kSize ? std::min(kColumns, kChunkBytes / Typed::kSize) : kColumns;
+      constexpr int kRows = kRowsAtOnce<Typed, kHere, kLoad>;
+      static_assert(kSegmentRowsStep % kRows == 0, "a whole segment is whole groups of rows");
+      using Reader = ColumnReader<Typed, kHere, kLoad>;
+      const Reader reader = {count * size};
+      typename Reader::Raw data[kRows];
+      const int64_t stride = args.reduced.axis[0].in * size;
+      const char* from = base + n * stride;
 #pragma unroll 1
-        for (int left = args.segment_rows; left > 0; left -= kRows) {
+      for (int left = args.segment_rows; left > 0; left -= kRows) {
 #pragma unroll
-          for (int r = 0; r < kRows; ++r) data[r] = reader.load(elements, from + r * stride);
+        for (int r = 0; r < kRows; ++r) data[r] = reader.load(typed, from + r * stride);
 #pragma unroll
-          for (int r = 0; r < kRows; ++r) add_row(data[r], from + r * stride, n + r);
-          n += kRows;
-          from += kRows * stride;
-        }
-      } else {
+        for (int r = 0; r < kRows; ++r)
+          add_row(typed, reader.chunk(data[r], from + r * stride), kHere, n + r);
+        n += kRows;
+        from += kRows * stride;
+      }
+    };
+    // and any other.
+    const auto add_careful = [&](int64_t begin, int64_t end) {
+      constexpr int kRows = 4;
+      using Reader = ColumnReader<Elements, kColumns, kLoad>;
+      const Reader reader = {count * size};
+      typename Reader::Raw data[kRows];
 #pragma unroll 1
-        for (int64_t n = begin; n < end; n += kCarefulRows) {
-          const auto row = [&](int r) {
-            return base + args.reduced.locate(min(n + r, end - 1)).in * size;
-          };
+      for (int64_t n = begin; n < end; n += kRows) {
+        const auto row = [&](int r) {
+          return base + args.reduced.locate(min(n + r, end - 1)).in * size;
+        };
 #pragma unroll
-          for (int r = 0; r < kCarefulRows; ++r) data[r] = reader.load(elements, row(r));
+        for (int r = 0; r < kRows; ++r) data[r] = reader.load(elements, row(r));
 #pragma unroll
-          for (int r = 0; r < kCarefulRows; ++r) {
-            if (n + r < end) add_row(data[r], row(r), n + r);
-          }
+        for (int r = 0; r < kRows; ++r) {
+          if (n + r < end) add_row(elements, reader.chunk(data[r], row(r)), vector, n + r);
         }
       }
+    };
+    const auto add_segment = [&](int64_t begin, int64_t end) {
+      if (args.reduced.count <= 1 && end - begin == args.segment_rows)
+        elements.typed([&](const auto& typed) { add_whole(typed, begin); });
+      else
+        add_careful(begin, end);
     };
     // The thread's own part of the tree waits in shared memory: registers are for loads.
     acc_t* own = reinterpret_cast<acc_t*>(storage) + threadIdx.x;

@@ -68,7 +68,7 @@ struct RowReader {
   }
 };
 
-template <class Elements, class Monoid>
+template <class Monoid, class Elements>
 __device__ __forceinline__ void accumulate_chunk(typename Monoid::acc_t& acc,
                                                  const Elements& elements, const Chunk& data,
                                                  int64_t chunk, int64_t length) {
@@ -79,23 +79,23 @@ __device__ __forceinline__ void accumulate_chunk(typename Monoid::acc_t& acc,
                                first);
 }
 
-// Blocks a multiprocessor that registers must leave room for.
-template <class Monoid, RowLoad kLoad, int kLanes>
-constexpr int kWarpRowBlocks = kLoad == RowLoad::kGathered || sizeof(typename Monoid::acc_t) > 8 ? 2
-                               : kLoad == RowLoad::kShifted || kLanes == 8                       ? 3
-                               : kLanes == 4                                                     ? 5
-                                             : 4;
-
+// Blocks a multiprocessor that registers must leave room for: as many as cause no spills.
+template <class Monoid, RowLoad kLoad>
+constexpr bool kRoomy = kLoad == RowLoad::kGathered || sizeof(typename Monoid::acc_t) > 8;
+template <class Elements, class Monoid, RowLoad kLoad, int kLanes>
+constexpr int kWarpRowBlocks = kRoomy<Monoid, kLoad> || !Elements::kSize   ? 2
+                               : kLoad == RowLoad::kShifted || kLanes == 8 ? 3
+                               : kLanes == 4                               ? 5
+                                                                           : 4;
 template <class Elements, class Monoid, RowLoad kLoad, bool kSingle>
-constexpr int kBlockRowBlocks = kLoad == RowLoad::kGathered || sizeof(typename Monoid::acc_t) > 8
-                                    ? 2
-                                : kLoad == RowLoad::kShifted     ? 4
-                                : kSingle&& Elements::kSize == 2 ? 8
-                                                                 : 6;
+constexpr int kBlockRowBlocks = kRoomy<Monoid, kLoad>                            ? 2
+                                : kLoad == RowLoad::kShifted || !Elements::kSize ? 4
+                                : kSingle && Elements::kSize == 2                ? 8
+                                                                                 : 6;
 
 // 2^log_threads threads a row, kLanes virtual lanes a thread, kRows rows a thread.
 template <class Elements, class Monoid, RowLoad kLoad, int kLanes, int kRows>
-__global__ void __launch_bounds__(kBlockThreads, kWarpRowBlocks<Monoid, kLoad, kLanes>)
+__global__ void __launch_bounds__(kBlockThreads, kWarpRowBlocks<Elements, Monoid, kLoad, kLanes>)
     warp_row(const __grid_constant__ RowArgs args, Elements elements, int log_threads) {
   using acc_t = typename Monoid::acc_t;
   const int threads = 1 << log_threads;
@@ -131,17 +131,18 @@ __global__ void __launch_bounds__(kBlockThreads, kWarpRowBlocks<Monoid, kLoad, k
           if (valid[r] && chunk < args.chunks) data[r][l] = reader[r].load(args, elements, chunk);
         }
       }
+      elements.typed([&](const auto& typed) {
 #pragma unroll
-      for (int r = 0; r < kRows; ++r) {
+        for (int r = 0; r < kRows; ++r) {
 #pragma unroll
-        for (int l = 0; l < kBatch; ++l) {
-          const int chunk = base + (batch + l) * threads;
-          if (valid[r] && chunk < args.chunks)
-            accumulate_chunk<Elements, Monoid>(acc[r][batch + l], elements,
-                                               reader[r].chunk(data[r][l], elements), chunk,
-                                               args.length);
+          for (int l = 0; l < kBatch; ++l) {
+            const int chunk = base + (batch + l) * threads;
+            if (valid[r] && chunk < args.chunks)
+              accumulate_chunk<Monoid>(acc[r][batch + l], typed, reader[r].chunk(data[r][l], typed),
+                                       chunk, args.length);
+          }
         }
-      }
+      });
     }
   }
 #pragma unroll
@@ -194,13 +195,14 @@ __global__ void __launch_bounds__(kBlockThreads, kBlockRowBlocks<Elements, Monoi
   const auto add_segment = [&](int64_t base) {
     const int left = int(min(end - base, int64_t(kSegmentChunks)));
     acc_t acc = Monoid::identity();
+    elements.typed([&](const auto& typed) {
 #pragma unroll
-    for (int s = 0; s < kSteps; ++s) {
-      const int c = s * kBlockThreads + threadIdx.x;
-      if (c < left)
-        accumulate_chunk<Elements, Monoid>(acc, elements, reader.chunk(data[s], elements), base + c,
-                                           args.length);
-    }
+      for (int s = 0; s < kSteps; ++s) {
+        const int c = s * kBlockThreads + threadIdx.x;
+        if (c < left)
+          accumulate_chunk<Monoid>(acc, typed, reader.chunk(data[s], typed), base + c, args.length);
+      }
+    });
     return acc;
   };
   // Merges the lanes of a segment, each thread's `acc`; the first thread gets the result.
