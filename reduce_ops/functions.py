@@ -60,7 +60,8 @@ def sum(
 
     Floating-point sums are accumulated in float64, and those of float64 in a pair of float64
     (two-sum; Knuth, The Art of Computer Programming 2, section 4.2.2): the result is within 1 ulp
-    of the exact sum while sum(abs(x)) / abs(sum(x)) <= 2**20. The bits of a result depend on the
+    of the exact sum while sum(abs(x)) / abs(sum(x)) <= 2**20, unless a partial sum overflows
+    float64. The bits of a result depend on the
     elements it sums, their number, dtype and whether they lie contiguous, never on the other
     results of the call, the number of threads or the GPU. Integers wrap around.
 

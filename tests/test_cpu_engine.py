@@ -213,3 +213,47 @@ print(len(os.listdir("/proc/self/task")) - before)
         [sys.executable, "-c", child], capture_output=True, text=True, check=True
     ).stdout
     assert int(out) == 2, "a sum of 16 MiB should start the other two of torch's three threads"
+
+
+@pytest.mark.parametrize("threads", (1, 2, 3, 5))
+def test_rows_side_by_side_do_not_know_each_other(threads, set_threads):
+    """float64 rows that the fast way refuses (zeros, inf) beside ones that cancel almost fully."""
+    set_threads(threads)
+    g = torch.Generator().manual_seed(0)
+    exponents = torch.rand(2048, dtype=torch.float64, generator=g) * 60 - 30
+    half = torch.randn(2048, dtype=torch.float64, generator=g) * torch.exp2(exponents)
+    row = torch.cat([half, -half[torch.randperm(2048, generator=g)]])
+    row = row[torch.randperm(4096, generator=g)]
+    rows = row.repeat(513, 1)  # past 16 MiB
+    alone = reduce_ops.sum(row)
+    for what in (0.0, float("inf"), float("nan"), 1e308):
+        rows[3, :16] = what
+        result = reduce_ops.sum(rows, 1)
+        expected = alone.repeat(513)
+        expected[3] = reduce_ops.sum(rows[3])
+        assert bits(result).equal(bits(expected)), what
+    rows[:] = row
+    long = rows[:512].reshape(4, -1).repeat(1, 2)
+    one = reduce_ops.sum(long[0])
+    long[1, 4096:8192] = 0
+    assert reduce_ops.sum(long, 1)[0] == one
+
+
+@pytest.mark.parametrize("length", (1, 2, 3, 5, 8, 9, 100))
+def test_any_byte_but_zero_is_true(length):
+    byte = torch.arange(length, dtype=torch.uint8) * 37 % 5 * 51
+    x = byte.view(torch.bool)
+    assert reduce_ops.sum(x) == (byte != 0).sum()
+    assert reduce_ops.sum(x.view(1, -1), 1).item() == (byte != 0).sum()
+    assert reduce_ops.sum(x.view(-1, 1), 0, dtype=torch.int8).item() == (byte != 0).sum()
+
+
+def test_complex_numbers_aligned_as_their_halves_are():
+    for dtype, offset in ((torch.complex128, 8), (torch.complex64, 4)):
+        memory = bytearray(bytes(range(1, 201)) * 6)
+        x = torch.frombuffer(memory, dtype=dtype, offset=offset, count=64)
+        x.copy_(torch.view_as_complex(numbers((64, 2), torch.float64)))
+        for view, dim in ((x, 0), (x.view(8, 8), 0), (x.view(8, 8), 1), (x.view(64, 1), 1)):
+            expected = reduce_ops.sum(view.clone(), dim)
+            assert torch.equal(reduce_ops.sum(view, dim), expected)
+        assert torch.equal(reduce_ops.sum(x[::3]), reduce_ops.sum(x.clone()[::3]))

@@ -236,3 +236,21 @@ def test_the_library_works_after_an_error(device):
         with pytest.raises(IndexError):
             reduce_ops.sum(x, 9)
         assert reduce_ops.sum(x).item() == 6
+
+
+def test_an_inference_tensor_is_not_written_outside_inference_mode():
+    with torch.inference_mode():
+        out = fresh((3,))
+    with pytest.raises(RuntimeError, match=r"reduce_ops\.sum: out of sizes \[3\] is an inference"):
+        reduce_ops.sum(torch.ones(2, 3), 0, out=out)
+    assert (out == SENTINEL).all()
+
+
+def test_out_whose_storage_cannot_grow():
+    out = torch.frombuffer(bytearray(8), dtype=torch.float32)
+    with pytest.raises(
+        RuntimeError, match=r"reduce_ops\.sum: out of sizes \[2\] cannot be resized"
+    ):
+        reduce_ops.sum(torch.ones(4, 3), 1, out=out)
+    assert out.shape == (2,)
+    assert (out == 0).all()

@@ -49,8 +49,12 @@ inline void copy_strided(int size, Stride rows, Stride columns, bool by_column, 
       return copy_as<uint32_t>(outer, inner, from, to);
     case 8:
       return copy_as<uint64_t>(outer, inner, from, to);
-    default:
-      return copy_as<Chunk>(outer, inner, from, to);
+    default: {
+      struct Element {  // complex128, only aligned as its halves are
+        double part[2];
+      };
+      return copy_as<Element>(outer, inner, from, to);
+    }
   }
 }
 

@@ -17,8 +17,10 @@ RO_INLINE void sum_short_rows(const char* x, int64_t pitch, int64_t count, Word*
   for (int64_t r = 0; r < count; ++r) {
     Lane lane[8];
     static_for<kCount>([&](auto c) RO_MEMBER {
-      T value;
-      memcpy(&value, x + r * pitch + c * sizeof(T), sizeof(T));
+      // A bool's byte may be any: it is true unless it is 0.
+      std::conditional_t<std::is_same_v<T, bool>, uint8_t, T> stored;
+      memcpy(&stored, x + r * pitch + c * sizeof(T), sizeof(T));
+      const T value = T(stored);
       lane[c] = Lane::zero();
       lane[c].add(typename Lane::vector_t(widen(value)));
     });

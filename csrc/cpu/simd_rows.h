@@ -117,8 +117,10 @@ RO_INLINE void sum_side_by_side(const char* x, int64_t apart, int64_t n, int com
   for (int s = 0; s < kSideBySide; ++s) {
     const char* row = x + s * apart;
     Word* to = out + s * out_apart;
-    if (!sound ||
-        !end_row<T>(sums[s], row + at * int64_t(sizeof(T)), n - at, n, components, to, plane))
+    // Each row as if it were alone, whatever the others are.
+    if (!sound)
+      sum_row<T>(row, n, components, to, plane);
+    else if (!end_row<T>(sums[s], row + at * int64_t(sizeof(T)), n - at, n, components, to, plane))
       sum_row_with<T, LaneSum<T>>(row, n, components, to, plane);
   }
 }

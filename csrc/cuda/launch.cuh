@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <limits>
 
 #include "cuda/engines/column.cuh"
 #include "cuda/engines/map.cuh"
@@ -44,6 +45,7 @@ constexpr int kVectorColumns<AnyInteger> = 4;
 template <class... Params, class... Args>
 cudaError_t launch(void (*kernel)(Params...), int64_t blocks, int64_t threads, int64_t shared,
                    bool overlap, cudaStream_t stream, const Args&... args) {
+  if (blocks > std::numeric_limits<int32_t>::max()) return cudaErrorInvalidConfiguration;
   cudaLaunchConfig_t config = {};
   config.gridDim = dim3(unsigned(blocks));
   config.blockDim = dim3(unsigned(threads));

@@ -85,6 +85,8 @@ at::Tensor& sum_dim_out_autograd(c10::DispatchKeySet keys, const at::Tensor& sel
 at::Tensor& sum_dim_out_inplace(c10::DispatchKeySet keys, const at::Tensor& self,
                                 at::OptionalIntArrayRef dim, bool keepdim,
                                 std::optional<at::ScalarType> dtype, at::Tensor& out) {
+  TORCH_CHECK(!out.is_inference() || c10::InferenceMode::is_enabled(), kSum, ": out of sizes ",
+              out.sizes(), " is an inference tensor, expected a normal one outside InferenceMode");
   {
     at::AutoDispatchBelowADInplaceOrView guard;
     sum_dim_out_op().redispatch(keys & c10::after_ADInplaceOrView_keyset, self, dim, keepdim, dtype,

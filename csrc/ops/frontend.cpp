@@ -121,6 +121,14 @@ void check_out(const char* op, const at::Tensor& self, std::optional<at::ScalarT
   TORCH_CHECK(at::has_internal_overlap(out) != at::MemOverlap::Yes, op, ": out has sizes ",
               out.sizes(), " and strides ", out.strides(),
               ", where several elements share memory; expected a tensor without overlap");
+  if (out.sizes() != sizes) {
+    const int64_t bytes = c10::multiply_integers(sizes) * int64_t(out.itemsize());
+    TORCH_CHECK(
+        out.storage().resizable() || bytes + out.storage_offset() * int64_t(out.itemsize()) <=
+                                         int64_t(out.storage().nbytes()),
+        op, ": out of sizes ", out.sizes(), " cannot be resized to ", sizes,
+        ", since its storage is not torch's own; expected a tensor of that shape");
+  }
   if (!self.storage().is_alias_of(out.storage())) return;
   const auto status = at::get_overlap_status(self, out);
   TORCH_CHECK(status != at::MemOverlapStatus::Full && status != at::MemOverlapStatus::Partial, op,
@@ -218,10 +226,12 @@ DeviceTraits device_traits(const at::Tensor& tensor) {
 }
 
 Plan pick_plan(const Request& request, const std::string* forced) {
-  if (!forced) return make_plan(request.problem, device_traits(*request.input));
-  const Plan plan = parse_plan(*forced);
+  const Plan plan =
+      forced ? parse_plan(*forced) : make_plan(request.problem, device_traits(*request.input));
+  // The planner's own plan fits, unless the results are more than a grid takes.
+  if (!forced && request.problem.outputs < int64_t(1) << 30) return plan;
   const std::string why_not = check_plan(plan, request.problem);
-  TORCH_CHECK_VALUE(why_not.empty(), "reduce_ops: plan ", *forced,
+  TORCH_CHECK_VALUE(why_not.empty(), "reduce_ops: plan ", to_string(plan),
                     " cannot compute this: ", why_not);
   return plan;
 }

@@ -36,7 +36,9 @@ bool read_plain_dim(PyObject* value, std::optional<at::DimVector>& dim) {
   dim.emplace();
   for (Py_ssize_t i = 0; i < count; ++i) {
     if (!PyLong_CheckExact(items[i])) return false;
-    dim->push_back(THPUtils_unpackLong(items[i]));
+    int overflow = 0;
+    dim->push_back(PyLong_AsLongLongAndOverflow(items[i], &overflow));
+    if (overflow) return false;
   }
   return true;
 }
@@ -133,11 +135,6 @@ Request request_for(const at::Tensor& x, const OptionalDims& dim, bool keepdim,
                       allocate(reduced_sizes(x.sizes(), dims, keepdim), sum_dtype(x, dtype), x));
 }
 
-std::string sum_plan(const at::Tensor& x, const OptionalDims& dim, bool keepdim,
-                     OptionalType dtype) {
-  return to_string(pick_plan(request_for(x, dim, keepdim, dtype)));
-}
-
 at::Tensor sum_with_plan(const at::Tensor& x, const OptionalDims& dim, bool keepdim,
                          OptionalType dtype, const std::string& plan) {
   const Request request = request_for(x, dim, keepdim, dtype);
@@ -214,8 +211,6 @@ PYBIND11_MODULE(_C, m) {
   m.def("sum_op", [](py::object other) {
     return py::reinterpret_steal<py::object>(PyCFunction_New(&sum_op_method, other.ptr()));
   });
-  m.def("sum_plan", sum_plan, py::arg("x"), py::arg("dim") = py::none(), py::arg("keepdim") = false,
-        py::arg("dtype") = py::none());
   m.def("sum_with_plan", sum_with_plan, py::arg("x"), py::arg("dim"), py::arg("keepdim"),
         py::arg("dtype"), py::arg("plan"), py::call_guard<py::gil_scoped_release>());
   m.def("explain_sum", explain_sum, py::arg("x"), py::arg("dim") = py::none(),
