@@ -9,7 +9,7 @@ PY := .venv/bin/python
 
 help:
 	@echo "make demo            show what reduce_ops does (MODEL=file.safetensors: on your own model)"
-	@echo "make test            run the tests (ARGS='-k softmax -x' is passed to pytest)"
+	@echo "make test            run the tests (ARGS='-k accuracy -x' is passed to pytest)"
 	@echo "make bench           run the benchmarks in benchmarks/ (ARGS= as above)"
 	@echo "make build           compile in place"
 	@echo "make lint            check formatting and Python code; make format corrects them"

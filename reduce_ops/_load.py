@@ -14,7 +14,11 @@ def load():
     try:
         info = importlib.import_module("reduce_ops._build_info")
     except ModuleNotFoundError:
-        raise ImportError(f"reduce_ops is not built: {_BUILD}") from None
+        here = Path(__file__).parent
+        raise ImportError(
+            f"reduce_ops in {here} is not built: {_BUILD} (if it is installed elsewhere, import it "
+            f"from outside of {here.parent}, or install with -e)"
+        ) from None
     if problem := mismatch(info, torch.__version__, torch.version.cuda):
         raise ImportError(problem)
     try:

@@ -54,7 +54,7 @@ def read_model(path: Path) -> Iterator[tuple[str, torch.Tensor]]:
     except ImportError:
         raise DemoError("reading a model needs safetensors: `pip install safetensors`") from None
     if not path.is_file():
-        raise DemoError(f"no such file: {path}")
+        raise DemoError(f"no such file: {path}" if not path.exists() else f"not a file: {path}")
     try:
         with safe_open(str(path), framework="pt") as model:
             for name in model.keys():  # noqa: SIM118 (safe_open is no mapping)
@@ -118,7 +118,9 @@ def run(path: Path, devices: list[torch.device], notes: list[str]) -> list[dict]
     rows = []
     for name, x in read_model(path):
         if x.dtype not in exact.FLOATS + exact.INTEGERS:
-            notes.append(f"skipped {name}: {str(x.dtype).removeprefix('torch.')} is not summed")
+            notes.append(
+                f"skipped {name}: {str(x.dtype).removeprefix('torch.')} is not checked by the demo"
+            )
             continue
         dims = dims_of(x)
         try:

@@ -170,7 +170,7 @@ def test_an_inference_tensor_takes_no_result_outside_of_inference_mode(device):
     with torch.inference_mode():
         out = torch.empty(3, device=device)
     for function in (torch.sum, reduce_ops.sum):
-        with pytest.raises(RuntimeError, match="Inplace update to inference tensor"):
+        with pytest.raises(RuntimeError, match="inference tensor"):
             function(x, 0, out=out)
 
 

@@ -11,8 +11,14 @@ import site
 import sysconfig
 from importlib.metadata import distributions
 
+import setuptools
 from setuptools import build_meta
 from setuptools.build_meta import *  # noqa: F403
+
+if int(setuptools.__version__.split(".")[0]) < 77:  # it cannot read pyproject.toml's license
+    raise SystemExit(
+        f"reduce_ops: setuptools {setuptools.__version__} is too old; pip install 'setuptools>=77'"
+    )
 
 
 def build_requires() -> list[str]:

@@ -1,6 +1,8 @@
 // The planner's numbers, from sweeps of plans on an H200.
 #pragma once
 
+#include <cstdint>
+
 namespace reduce_ops {
 
 // Narrow rows go through shared memory where there are this many.
