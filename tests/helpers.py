@@ -241,10 +241,17 @@ def engine_of(plan: str) -> str:
 
 def forced_plans(x: torch.Tensor, dims, keepdim=False, dtype=None) -> dict[str, torch.Tensor]:
     """The result of every candidate plan that accepts the problem."""
+    return accepted_plans(
+        x.device.type, lambda plan: _C.sum_with_plan(x, dims, keepdim, dtype, plan)
+    )
+
+
+def accepted_plans(device: str, run: Callable[[str], torch.Tensor]) -> dict[str, torch.Tensor]:
+    """run(plan) of every candidate plan of the device that does not refuse the problem."""
     results = {}
-    for plan in CANDIDATES[x.device.type]:
+    for plan in CANDIDATES[device]:
         try:
-            results[plan] = _C.sum_with_plan(x, dims, keepdim, dtype, plan)
+            results[plan] = run(plan)
         except ValueError as error:
             if "cannot compute" not in str(error):
                 raise

@@ -8,16 +8,8 @@ import sys
 import cuda_on_cpu
 import pytest
 import torch
-from helpers import (
-    assert_same_bits,
-    engine_of,
-    expected_engines,
-    hard_values,
-    name,
-    small_values,
-    wide_sum,
-)
-from test_sum_engines import CASTS, column_problems, row_problems
+from helpers import hard_values, name, small_values, wide_sum
+from test_sum_engines import CASTS, check_all_plans, column_problems, row_problems
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs ucontext")
 
@@ -29,22 +21,10 @@ def emulator():
     return cuda_on_cpu.Emulator(cuda_on_cpu.build())
 
 
-def check_all_plans(emulator, problems, correct):
-    """Every plan of problems that share one set of rows gives the same bits; correct[i] for row i
-    if given."""
-    expected = None
-    for what, x, dims in problems:
-        default = emulator.sum(x, dims)
-        flat = default[0] if default.dim() == 2 else default
-        expected = flat if expected is None else expected
-        assert_same_bits(flat, expected, what)
-        if correct is not None:
-            assert torch.equal(flat, correct), what
-        results = emulator.all_plans(x, dims)
-        missing = expected_engines(x, dims, "cuda") - {engine_of(plan) for plan in results}
-        assert not missing, (what, x.shape)
-        for plan, result in results.items():
-            assert_same_bits(result, default, f"{plan}, {what}, {tuple(x.shape)}")
+def check_plans(emulator, problems, correct=None):
+    check_all_plans(
+        problems, correct=correct, run=emulator.sum, run_all=emulator.all_plans, device="cuda"
+    )
 
 
 LENGTHS = (1, 2, 7, 16, 33, 64, 100, 257, 513, 1025, 4099)
@@ -58,11 +38,11 @@ def test_all_plans_are_right(dtype, length, emulator):
     rows = small_values((8, length), dtype)
     exact = wide_sum(rows, 1)
     correct = exact.to(dtype) if exact.dtype != torch.int64 else exact
-    check_all_plans(emulator, row_problems(rows), correct)
+    check_plans(emulator, row_problems(rows), correct)
     if length > 1:
-        check_all_plans(emulator, column_problems(rows), correct)
+        check_plans(emulator, column_problems(rows), correct)
     rows = hard_values(3, length, dtype)
-    check_all_plans(emulator, row_problems(rows), None)
+    check_plans(emulator, row_problems(rows))
 
 
 @pytest.mark.parametrize(("source", "target"), CASTS, ids=name)

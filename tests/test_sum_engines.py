@@ -72,19 +72,23 @@ def column_problems(rows: torch.Tensor):
     yield "a batch of columns", torch.stack([rows.t()] * 2)[:1].expand(2, -1, -1), (1,)
 
 
-def check_all_plans(problems, dtype=None, correct=None):
+def check_all_plans(
+    problems, dtype=None, correct=None, run=reduce_ops.sum, run_all=forced_plans, device=""
+):
     """All plans of all problems that share one set of rows give the same bits, which are
-    correct[i] for row i if given."""
+    correct[i] for row i if given. `run` sums with the planner's own plan and `run_all` with all,
+    on a device other than the tensors' if `device` names one."""
     expected = None
     for what, x, dims in problems:
-        default = reduce_ops.sum(x, dims, dtype=dtype)
+        default = run(x, dims, dtype=dtype)
         flat = default[0] if default.dim() == 2 else default
         expected = flat if expected is None else expected
         assert_same_bits(flat, expected, what)
         if correct is not None:
             assert torch.equal(flat, correct), what
-        results = forced_plans(x, dims, dtype=dtype)
-        assert {engine_of(plan) for plan in results} >= expected_engines(x, dims), (what, x.shape)
+        results = run_all(x, dims, dtype=dtype)
+        missing = expected_engines(x, dims, device) - {engine_of(plan) for plan in results}
+        assert not missing, (what, x.shape)
         for plan, result in results.items():
             assert_same_bits(result, default, f"{plan}, {what}, {tuple(x.shape)}")
 

@@ -85,7 +85,8 @@ Plan plan_columns(const Problem& p, const DeviceTraits& device) {
   if (dense_narrow_columns(p) && segments >= kNarrowSegmentsPerProcessor * device.multiprocessors) {
     plan.engine = Engine::kNarrowColumn;
     plan.segments = int(narrow_segments(p));
-    while (plan.segments > 1 && segments / plan.segments < 4 * device.multiprocessors)
+    while (plan.segments > 1 &&
+           segments / plan.segments < kNarrowBlocksPerProcessor * device.multiprocessors)
       plan.segments /= 2;
     return plan;
   }

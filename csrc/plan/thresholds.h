@@ -1,4 +1,4 @@
-// The planner's numbers, from sweeps of plans on an H200.
+// The planner's numbers, from sweeps of plans on an H200 but where it says that they are guesses.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ constexpr int kFewSegments = 2;
 // Blocks per multiprocessor that splitting aims at.
 constexpr int kSplitBlocksPerProcessor = 96;
 // Rows at odd addresses take more instructions to start: so many per multiprocessor are not split,
-// and fewer are split into blocks of several segments.
+// and fewer are split into blocks of several segments (both guesses).
 constexpr int kShiftedRowsPerProcessor = 4;
 constexpr int kShiftedBlocksPerProcessor = 6;
 // Columns: threads along them that take a vector each, threads of a block, and threads per
@@ -28,9 +28,11 @@ constexpr int kShiftedBlocksPerProcessor = 6;
 constexpr int kVectorsAcross = 16;
 constexpr int64_t kColumnBlockThreads = 256;
 constexpr int kColumnThreadsPerProcessor = 480;
-// Columns of narrow rows go through shared memory where there are so many segments.
+// Columns of narrow rows go through shared memory where there are so many segments, and so many
+// blocks of them are wanted (both guesses).
 constexpr int kNarrowSegmentsPerProcessor = 16;
-// Fewer columns that no vectors fit are taken one by one.
+constexpr int kNarrowBlocksPerProcessor = 4;
+// Fewer columns that no vectors fit are taken one by one (a guess).
 constexpr int kFewColumns = 32;
 
 }  // namespace reduce_ops

@@ -61,8 +61,9 @@ struct RowReader {
 
   template <class Elements>
   __device__ __forceinline__ Chunk chunk(const Raw& raw, const Elements&) const {
+    constexpr bool kAligned4 = Elements::kSize != 0 && Elements::kSize % 4 == 0;
     if constexpr (kLoad == RowLoad::kShifted)
-      return shifted < Elements::kSize && Elements::kSize % 4 == 0 > (raw, row);
+      return shifted<kAligned4>(raw, row);
     else
       return raw;
   }

@@ -14,7 +14,7 @@ struct CombineArgs {
   int log_across;
   int log_down;
   int log_units;  // units a block
-  int passes;     // 2
+  int passes;     // 2: not a constant, so that both run the same code
   int segments;   // parts a thread, a power of two
   uint32_t unit_blocks;
   int64_t parts_in;

@@ -79,9 +79,9 @@ __device__ __forceinline__ Chunk shifted(const Unaligned<kBytes>& raw, const cha
   uint32_t word[2 * kWords];
 #pragma unroll
   for (int k = 0; k < 2 * kWords; ++k) word[k] = raw.word[k];
-    // By half of the vector, by a quarter, …, down to whole words,
 #pragma unroll
   for (int step = kWords / 2; step > 0; step /= 2) {
+    // By half of the vector, by a quarter, …, down to whole words,
 #pragma unroll
     for (int k = 0; k + step < 2 * kWords; ++k) {
       if (offset & (4 * step)) word[k] = word[k + step];
