@@ -69,9 +69,11 @@ def hard_values(rows: int, length: int, dtype, device="cpu", seed=0) -> torch.Te
 
 
 def at_offset(x: torch.Tensor, elements: int) -> torch.Tensor:
-    """A contiguous copy of x that begins `elements` elements into its storage."""
-    buffer = torch.empty(x.numel() + elements, dtype=x.dtype, device=x.device)
-    view = buffer[elements:].view(x.shape)
+    """A contiguous copy of x that begins `elements` elements into its storage, of whole vectors of
+    16 bytes: kernels may read every vector that holds an element."""
+    size = (x.numel() + elements) * x.element_size()
+    buffer = torch.empty(-(-size // 16) * 16, dtype=torch.uint8, device=x.device).view(x.dtype)
+    view = buffer[elements : elements + x.numel()].view(x.shape)
     return view.copy_(x)
 
 
@@ -207,9 +209,11 @@ def condition(values: Iterable[float], exact: tuple[float, float]) -> float:
 
 # across, down, segments a thread
 _TILES = ((32, 16, 1), (32, 8, 2), (32, 1, 1), (16, 16, 1), (16, 4, 8), (8, 64, 1), (8, 8, 4))
-_TILES += ((4, 4, 1), (1, 256, 1), (1, 64, 2), (1, 1, 1))
+_TILES += ((4, 4, 1), (1, 256, 1), (1, 64, 2), (1, 1, 1), (16, 64, 4), (32, 32, 8))
 _COLUMNS = tuple(
-    f"vector={v},across={a},down={d},segments={s}" for v in (1, 2, 4) for a, d, s in _TILES
+    f"vector={v},across={a},down={d},segments={s},deep={deep}"
+    for v, deep in ((1, 0), (2, 0), (4, 0), (4, 1))
+    for a, d, s in _TILES
 )
 CANDIDATES = {
     "cpu": (

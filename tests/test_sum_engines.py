@@ -150,7 +150,7 @@ def test_each_layout_refuses_the_other_engines(device):
     for x, dims, word in ((rows, (1,), "column"), (columns, (0,), "row")):
         accepted = forced_plans(x, dims)
         assert accepted
-        assert not [plan for plan in accepted if word in engine_of(plan)]
+        assert not [plan for plan in accepted if engine_of(plan).endswith(word)]
         assert "fill()" not in accepted
 
 
@@ -191,7 +191,10 @@ SANITIZED = (
     ("split_row(segments=1)", torch.complex128, (1, 9001), (1,), 0),
     ("column(vector=4,across=8,down=32,segments=1)", torch.float32, (300, 36), (0,), 0),
     ("column(vector=4,across=4,down=16,segments=8)", torch.bfloat16, (300, 40), (0,), 0),
+    ("column(vector=4,across=16,down=32,segments=2,deep=1)", torch.bfloat16, (999, 68), (0,), 0),
+    ("column(vector=4,across=16,down=64,segments=4)", torch.float32, (1999, 68), (0,), 0),
     ("column(vector=4,across=8,down=32,segments=1)", torch.int8, (300, 36), (0,), 0),
+    ("map()", torch.bfloat16, (3001, 1), (1,), 1),
     ("column(vector=2,across=16,down=32,segments=1)", torch.float64, (500, 34), (0,), 0),
     ("column(vector=1,across=32,down=16,segments=1)", torch.bfloat16, (250, 37), (0,), 1),
     ("column(vector=4,across=16,down=8,segments=2)", torch.bfloat16, (250, 37), (0,), 1),
@@ -226,4 +229,5 @@ def test_one_shape_for_each_family_of_casts(source, target):
     cpu = small_values((33, 70), source)
     for dim in (0, 1, None):
         expected = torch.sum(cpu, dim, dtype=target)
-        assert torch.equal(reduce_ops.sum(cpu.cuda(), dim, dtype=target).cpu(), expected)
+        x = at_offset(cpu.cuda(), 0)
+        assert torch.equal(reduce_ops.sum(x, dim, dtype=target).cpu(), expected)

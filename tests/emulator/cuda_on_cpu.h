@@ -53,7 +53,10 @@ inline uint64_t __umul64hi(uint64_t a, uint64_t b) {
   using Wide = unsigned __int128;
   return uint64_t(Wide(a) * b >> 64);
 }
+using std::max;
 using std::min;
+
+inline cudaError_t cudaFuncSetAttribute(const void*, cudaFuncAttribute, int) { return cudaSuccess; }
 
 template <class... Params, class... Args>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Params...),
