@@ -29,37 +29,41 @@ __global__ void __launch_bounds__(kMapThreads)
   using value_t = decltype(Monoid::finalize(Monoid::identity(), 1));
   const int64_t first = int64_t(blockIdx.x) * (kMapLoads * kMapThreads) + threadIdx.x;
   const int size = elements.size();
+  const auto store_one = [&](int64_t i) {
+    const auto x = elements.at(args.in + i * size);
+    store_as(args.out, i * args.out_stride, args.out_type,
+             Monoid::finalize(Monoid::accumulate(Monoid::identity(), x, 0), 1));
+  };
   if constexpr (kElements > 1) {
     Unaligned<kChunkBytes> data[kMapLoads];
-    const auto left = [&](int l) { return args.count - (first + l * kMapThreads) * kElements; };
-    const auto address = [&](int l) { return args.in + (first + l * kMapThreads) * kChunkBytes; };
+    // The last vectors go element by element: of the two that hold them one may end past the input.
+    const int64_t vectors = max(args.count / kElements - 1, int64_t(0));
+    const auto index = [&](int l) { return first + l * kMapThreads; };
+    const auto address = [&](int l) { return args.in + index(l) * kChunkBytes; };
 #pragma unroll
     for (int l = 0; l < kMapLoads; ++l) {
-      if (left(l) > 0)
-        data[l] =
-            load_unaligned<kChunkBytes>(address(l), int(min(left(l), int64_t(kElements))) * size);
+      if (index(l) < vectors) data[l] = load_unaligned<kChunkBytes>(address(l), kChunkBytes);
     }
     visit_output(args.out_type, value_t{}, [&](auto convert) {
 #pragma unroll
       for (int l = 0; l < kMapLoads; ++l) {
-        if (left(l) <= 0) return;
+        if (index(l) >= vectors) return;
         value_t value[kElements];
         elements.for_each(
             shifted<Elements::kSize % 4 == 0>(data[l], address(l)), kElements, [&](int e, auto x) {
               value[e] = Monoid::finalize(Monoid::accumulate(Monoid::identity(), x, 0), 1);
             });
-        store_converted(convert, args.out, (first + l * kMapThreads) * kElements * args.out_stride,
-                        args.out_stride, value, int(min(left(l), int64_t(kElements))));
+        store_converted(convert, args.out, index(l) * kElements * args.out_stride, args.out_stride,
+                        value, kElements);
       }
     });
+    const int64_t rest = vectors * kElements + threadIdx.x;
+    if (blockIdx.x == gridDim.x - 1 && rest < args.count) store_one(rest);
   } else {
 #pragma unroll
     for (int l = 0; l < kMapLoads; ++l) {
       const int64_t i = first + l * kMapThreads;
-      if (i >= args.count) return;
-      const auto x = elements.at(args.in + i * size);
-      store_as(args.out, i * args.out_stride, args.out_type,
-               Monoid::finalize(Monoid::accumulate(Monoid::identity(), x, 0), 1));
+      if (i < args.count) store_one(i);
     }
   }
 }
