@@ -88,10 +88,11 @@ constexpr int kWarpRowBlocks = kRoomy<Monoid, kLoad> || !Elements::kSize   ? 2
                                : kLoad == RowLoad::kShifted || kLanes == 8 ? 3
                                : kLanes == 4                               ? 5
                                                                            : 4;
-template <class Elements, class Monoid, RowLoad kLoad, bool kSingle>
-constexpr int kBlockRowBlocks = kRoomy<Monoid, kLoad>                            ? 2
+template <class Elements, class Monoid, RowLoad kLoad>
+constexpr int kBlockRowBlocks = kLoad == RowLoad::kGathered ? 2
+                                : sizeof(typename Monoid::acc_t) > 8
+                                    ? (kLoad == RowLoad::kShifted ? 2 : 4)
                                 : kLoad == RowLoad::kShifted || !Elements::kSize ? 4
-                                : kSingle && Elements::kSize == 2                ? 8
                                                                                  : 6;
 
 // 2^log_threads threads a row, kLanes virtual lanes a thread, kRows rows a thread.
@@ -166,7 +167,7 @@ __global__ void __launch_bounds__(kBlockThreads, kWarpRowBlocks<Elements, Monoid
 // A block computes `group` consecutive segments of a row; kSingle: one. With one block a row it
 // stores the result, else the group's accumulator in partial[row * parts + part].
 template <class Elements, class Monoid, RowLoad kLoad, bool kSingle>
-__global__ void __launch_bounds__(kBlockThreads, kBlockRowBlocks<Elements, Monoid, kLoad, kSingle>)
+__global__ void __launch_bounds__(kBlockThreads, kBlockRowBlocks<Elements, Monoid, kLoad>)
     block_row(const __grid_constant__ RowArgs args, Elements elements, int64_t group,
               uint32_t parts, typename Monoid::acc_t* partial) {
   using acc_t = typename Monoid::acc_t;
@@ -185,12 +186,14 @@ __global__ void __launch_bounds__(kBlockThreads, kBlockRowBlocks<Elements, Monoi
   const int64_t end = min(args.chunks, first + group * kSegmentChunks);
 
   typename RowReader<kLoad>::Raw data[kSteps];
+  // Threads past the end read the last chunk again: without conditions all loads start together.
   const auto load_segment = [&](int64_t base) {
     const int left = int(min(end - base, int64_t(kSegmentChunks)));
+    if (left <= 0) return;
 #pragma unroll
     for (int s = 0; s < kSteps; ++s) {
       const int c = s * kBlockThreads + threadIdx.x;
-      if (c < left) data[s] = reader.load(args, elements, base + c);
+      data[s] = reader.load(args, elements, base + min(c, left - 1));
     }
   };
   const auto add_segment = [&](int64_t base) {
