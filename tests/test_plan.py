@@ -137,7 +137,9 @@ def test_a_plan_that_does_not_fit_is_refused_with_a_reason(text, shape, dims, wo
         ("column(vector=4,across=8,down=8,segments=1)", (64, 7), [0]),
         ("column(vector=16,across=8,down=8,segments=1)", (64, 16), [0]),
         ("column(vector=1,across=64,down=8,segments=1)", (64, 8), [0]),
-        ("column(vector=1,across=32,down=32,segments=1)", (64, 8), [0]),
+        ("column(vector=1,across=32,down=64,segments=1)", (64, 8), [0]),
+        ("column(vector=4,across=32,down=32,segments=1,deep=1)", (64, 8), [0]),
+        ("column(vector=1,across=8,down=8,segments=1,deep=1)", (64, 8), [0]),
         ("column(vector=1,across=3,down=8,segments=1)", (64, 8), [0]),
         ("column(vector=1,across=8,down=2,segments=1)", (64, 8), [0]),  # 4 segments, 2 fit
         ("column(vector=1,across=8)", (64, 8), [0]),
@@ -189,24 +191,26 @@ def test_vectors_of_columns():
         return fields(plan(sizes, list(dims), **kwargs)).get("vector")
 
     for dtype in ("float32", "bfloat16", "int32", "int8"):
-        assert vector((1000, 64), dtype=dtype) == 4
-    assert vector((1000, 64), dtype="float64") == 2
-    assert vector((1000, 64), dtype="complex128") == 1
-    assert vector((1000, 64), strides=[128, 2]) == 1
+        assert vector((64_000, 64), dtype=dtype) == 4
+    assert vector((64_000, 64), dtype="float64") == 2
+    assert vector((64_000, 64), dtype="complex128") == 1
+    assert vector((64_000, 64), strides=[128, 2]) == 1
     # Floats of up to 4 bytes are read at any address, but not for a few columns.
     unaligned = (
-        {"sizes": (1000, 63)},
-        {"sizes": (1000, 64), "address": 4},
-        {"sizes": (1000, 64), "strides": [66, 1]},
-        {"sizes": (3, 1000, 64), "dims": (1,), "strides": [64_001, 64, 1]},
+        {"sizes": (64_000, 63)},
+        {"sizes": (64_000, 64), "address": 4},
+        {"sizes": (64_000, 64), "strides": [66, 1]},
+        {"sizes": (3, 64_000, 64), "dims": (1,), "strides": [4_096_001, 64, 1]},
     )
     for case in unaligned:
         for dtype, expected in (("float32", 4), ("bfloat16", 4), ("int32", 1), ("int8", 1)):
             if dtype == "int8" and case.get("address") == 4:
                 expected = 4
             assert vector(**case, dtype=dtype) == expected, (case, dtype)
-    assert vector((1000, 31)) == 1
-    assert vector((1000, 28)) == 4
+    assert vector((128_000, 31)) == 1
+    assert vector((128_000, 28)) == 4
+    # A thread for every column of every segment where that is little to do.
+    assert vector((100, 64)) == vector((1000, 64)) == 1
 
 
 SIZES = (1, 2, 5, 33, 256, 1000, 4097, 65_537, 2**20 + 1, 2**31 + 5)

@@ -19,10 +19,11 @@ inline int log2_of(int64_t power) {
   return log;
 }
 
-// Log2 of the units in a block: small units share one.
+// Log2 of the units in a block: small units share one where that leaves many blocks.
 inline int units_a_block(int64_t unit_threads, int64_t units) {
+  constexpr int64_t kManyBlocks = 512;
   const int64_t room = std::max<int64_t>(1, kBlockThreads / unit_threads);
-  return log2_of(std::min(room, power_of_two_above(units)));
+  return log2_of(std::min(room, power_of_two_above(ceil_div(units, kManyBlocks))));
 }
 // Whole warps only.
 inline int64_t block_threads(int64_t threads) { return std::max<int64_t>(32, threads); }
@@ -42,20 +43,37 @@ template <class T>
 constexpr int kVectorColumns<Direct<Complex<T>>> = 1;
 template <>
 constexpr int kVectorColumns<AnyInteger> = 4;
+
+// Of dynamic shared memory, without asking for more.
+constexpr int64_t kDefaultSharedBytes = 48 << 10;
+
+struct Grid {
+  int64_t blocks;
+  int64_t threads;       // a block
+  int64_t shared = 0;    // bytes of dynamic shared memory a block
+  bool overlap = false;  // start while the stream's previous kernel still runs
+};
+
 template <class... Params, class... Args>
-cudaError_t launch(void (*kernel)(Params...), int64_t blocks, int64_t threads, int64_t shared,
-                   bool overlap, cudaStream_t stream, const Args&... args) {
-  if (blocks > std::numeric_limits<int32_t>::max()) return cudaErrorInvalidConfiguration;
+cudaError_t launch(void (*kernel)(Params...), const Grid& grid, cudaStream_t stream,
+                   const Args&... args) {
+  if (grid.blocks > std::numeric_limits<int32_t>::max()) return cudaErrorInvalidConfiguration;
   cudaLaunchConfig_t config = {};
-  config.gridDim = dim3(unsigned(blocks));
-  config.blockDim = dim3(unsigned(threads));
-  config.dynamicSmemBytes = size_t(shared);
+  config.gridDim = dim3(unsigned(grid.blocks));
+  config.blockDim = dim3(unsigned(grid.threads));
+  config.dynamicSmemBytes = size_t(grid.shared);
   config.stream = stream;
   cudaLaunchAttribute attribute = {};
   attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   attribute.val.programmaticStreamSerializationAllowed = 1;
   config.attrs = &attribute;
-  config.numAttrs = overlap ? 1 : 0;
+  config.numAttrs = grid.overlap ? 1 : 0;
+  if (grid.shared > kDefaultSharedBytes) {
+    const cudaError_t error =
+        cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
+                             cudaFuncAttributeMaxDynamicSharedMemorySize, int(grid.shared));
+    if (error != cudaSuccess) return error;
+  }
   return cudaLaunchKernelEx(&config, kernel, args...);
 }
 
@@ -87,9 +105,11 @@ cudaError_t run_combine(const Problem& p, int64_t columns, int64_t parts, void* 
     args.parts_out = combine_pass(columns, parts, kThreads);
     const int64_t threads = block_threads((across * down) << args.log_units);
     acc_t* next = partial + p.outputs * parts;
-    const cudaError_t error = launch(combine<Monoid>, args.unit_blocks * args.parts_out, threads,
-                                     2 * threads * sizeof(acc_t), true, stream, args,
-                                     static_cast<const acc_t*>(partial), next);
+    Grid grid = {args.unit_blocks * args.parts_out, threads};
+    grid.shared = 2 * threads * int64_t(sizeof(acc_t));
+    grid.overlap = true;
+    const cudaError_t error =
+        launch(combine<Monoid>, grid, stream, args, static_cast<const acc_t*>(partial), next);
     if (error != cudaSuccess || args.parts_out == 1) return error;
     partial = next;
     parts = args.parts_out;
@@ -128,7 +148,7 @@ cudaError_t run_warp_row(const RowArgs& args, const Elements& elements, int thre
   const int log_threads = log2_of(threads);
   const auto go = [&](auto kernel, int rows) {
     const int64_t rows_a_block = int64_t(kBlockThreads / threads) * rows;
-    return launch(kernel, ceil_div(args.rows, rows_a_block), kBlockThreads, 0, false, stream, args,
+    return launch(kernel, {ceil_div(args.rows, rows_a_block), kBlockThreads}, stream, args,
                   elements, log_threads);
   };
   // Several chunks or several rows a thread, so that enough loads are in flight.
@@ -151,7 +171,7 @@ cudaError_t run_rows(const Problem& p, const Plan& plan, const RowArgs& args,
   const int64_t group = parts > 1 ? plan.segments : ceil_div(args.chunks, int64_t(kSegmentChunks));
   auto* partial = static_cast<typename Monoid::acc_t*>(workspace);
   const auto go = [&](auto kernel) {
-    return launch(kernel, args.rows * parts, kBlockThreads, 0, false, stream, args, elements, group,
+    return launch(kernel, {args.rows * parts, kBlockThreads}, stream, args, elements, group,
                   uint32_t(parts), partial);
   };
   cudaError_t error = cudaSuccess;
@@ -176,8 +196,8 @@ cudaError_t run_map(const Problem& p, const Elements& elements, const void* in, 
   args.count = p.outputs;
   args.out_stride = p.kept.count ? p.kept.axis[0].out : 0;
   const int64_t loads = ceil_div(args.count, int64_t(kMapElements<Elements>));
-  return launch(map<Elements, Monoid>, ceil_div(loads, int64_t(kMapThreads * kMapLoads)),
-                kMapThreads, 0, false, stream, args, elements);
+  const int64_t blocks = ceil_div(loads, int64_t(kMapThreads * kMapLoads));
+  return launch(map<Elements, Monoid>, {blocks, kMapThreads}, stream, args, elements);
 }
 
 template <class Elements, class Monoid>
@@ -194,8 +214,10 @@ cudaError_t run_thread_row(const Problem& p, const Elements& elements, const voi
   args.rows = p.outputs;
   args.out_stride = p.kept.count ? p.kept.axis[0].out : 0;
   const int64_t rows_a_block = int64_t(args.rows_a_thread) * kThreadRowThreads;
-  return launch(thread_row<Elements, Monoid>, ceil_div(args.rows, rows_a_block), kThreadRowThreads,
-                rows_a_block * args.pitch + 2 * kChunkBytes, false, stream, args, elements);
+  return launch(thread_row<Elements, Monoid>,
+                {ceil_div(args.rows, rows_a_block), kThreadRowThreads,
+                 rows_a_block * args.pitch + 2 * kChunkBytes},
+                stream, args, elements);
 }
 
 template <class Elements, class Monoid>
@@ -225,19 +247,27 @@ cudaError_t run_columns(const Problem& p, const Plan& plan, const Elements& elem
   auto* partial = static_cast<acc_t*>(workspace);
   const auto go = [&](auto kernel, int columns) {
     const int64_t own = columns * log2_of(plan.segments);
-    return launch(kernel, args.unit_blocks * args.parts, threads,
-                  threads * std::max<int64_t>(own, columns + 1) * sizeof(acc_t), false, stream,
-                  args, elements, partial);
+    const int64_t shared = threads * std::max<int64_t>(own, columns + 1) * int64_t(sizeof(acc_t));
+    return launch(kernel, {args.unit_blocks * args.parts, threads, shared}, stream, args, elements,
+                  partial);
   };
   cudaError_t error = cudaErrorInvalidValue;
+  const auto go_vectors = [&](auto load) {
+    constexpr ColumnLoad kLoad = decltype(load)::value;
+    if constexpr (kIsHot<Elements>) {
+      if (plan.deep) return go(column<Elements, Monoid, kVector, kLoad, true>, kVector);
+    }
+    return go(column<Elements, Monoid, kVector, kLoad, false>, kVector);
+  };
+  using std::integral_constant;
   if (plan.vector == 1) {
-    error = go(column<Elements, Monoid, 1, ColumnLoad::kElement>, 1);
+    error = go(column<Elements, Monoid, 1, ColumnLoad::kElement, false>, 1);
   } else if constexpr (kVector > 1) {
     if (aligned_columns(p, plan.vector)) {
-      error = through_l1(p) ? go(column<Elements, Monoid, kVector, ColumnLoad::kThroughL1>, kVector)
-                            : go(column<Elements, Monoid, kVector, ColumnLoad::kAligned>, kVector);
+      error = through_l1(p) ? go_vectors(integral_constant<ColumnLoad, ColumnLoad::kThroughL1>{})
+                            : go_vectors(integral_constant<ColumnLoad, ColumnLoad::kAligned>{});
     } else if constexpr (kIsHot<Elements>) {
-      error = go(column<Elements, Monoid, kVector, ColumnLoad::kShifted>, kVector);
+      error = go_vectors(integral_constant<ColumnLoad, ColumnLoad::kShifted>{});
     }
   }
   if (error != cudaSuccess || args.parts == 1) return error;
@@ -261,8 +291,8 @@ cudaError_t run_narrow_columns(const Problem& p, const Plan& plan, const Element
   const int64_t shared =
       std::max<int64_t>(int64_t(args.segments) * pitch, int64_t(kNarrowThreads) * sizeof(acc_t));
   const int64_t parts = column_parts(p, plan);
-  const cudaError_t error = launch(narrow_column<Elements, Monoid>, parts, kNarrowThreads, shared,
-                                   false, stream, args, elements, static_cast<acc_t*>(workspace));
+  const cudaError_t error = launch(narrow_column<Elements, Monoid>, {parts, kNarrowThreads, shared},
+                                   stream, args, elements, static_cast<acc_t*>(workspace));
   if (error != cudaSuccess || parts == 1) return error;
   return run_combine<Monoid>(p, args.columns, parts, workspace, out, stream);
 }

@@ -37,6 +37,7 @@ Plan plan_rows(const Problem& p, const DeviceTraits& device) {
     return plan;
   }
   const bool shifted = p.reduced.count <= 1 && !aligned_rows(p);
+  const bool looped = size_of(p.in) > 4 || !is_floating(p.in);  // has no kernel for one segment
   if (p.length * size_of(p.in) <= kThreadRowBytes && p.length * size_of(p.in) % 16 &&
       dense_rows(p) && p.outputs >= kManyNarrowRows) {
     plan.engine = Engine::kThreadRow;
@@ -45,19 +46,21 @@ Plan plan_rows(const Problem& p, const DeviceTraits& device) {
   if (chunks <= kWarpRowChunks ||
       (chunks <= kManyWarpRowsChunks && p.outputs >= kWarpRowsPerProcessor * processors)) {
     plan.engine = Engine::kWarpRow;
-    // A thread takes several lanes, unless the row is so short that it takes several rows.
-    const int64_t lanes = row_lanes(chunks);
-    const int64_t a_thread = lanes <= kOneLaneChunks ? 1 : shifted ? 8 : 4;
-    plan.threads = int(std::min<int64_t>(32, lanes / a_thread));
+    // A thread takes several lanes.
+    const int64_t threads = row_lanes(chunks) / (shifted ? 8 : 4);
+    plan.threads = int(std::clamp<int64_t>(threads, 1, 32));
     return plan;
   }
   const int64_t segments = row_segments(p);
-  if (segments <= kFewSegments || (shifted && p.outputs >= kShiftedRowsPerProcessor * processors)) {
+  if (segments <= (looped ? kFewLoopedSegments : kFewSegments) ||
+      (shifted && p.outputs >= kShiftedRowsPerProcessor * processors)) {
     plan.engine = Engine::kBlockRow;
     return plan;
   }
   plan.engine = Engine::kSplitRow;
-  const int64_t blocks = shifted ? kShiftedBlocksPerProcessor : kSplitBlocksPerProcessor;
+  const int64_t blocks = shifted  ? kShiftedBlocksPerProcessor
+                         : looped ? kLoopedBlocksPerProcessor
+                                  : kSplitBlocksPerProcessor;
   const int64_t group = p.outputs * segments / (blocks * processors);
   plan.segments = int(power_of_two_below(std::clamp<int64_t>(group, 1, 1 << 20)));
   if (row_parts(p, plan) == 1) plan = {Engine::kBlockRow};
@@ -71,6 +74,17 @@ bool dense_narrow_columns(const Problem& p) {
          p.outputs * size_of(p.in) <= kNarrowRowBytes;
 }
 
+// Whether columns have a kernel that loads twice as many rows together.
+bool has_deep_columns(const Problem& p, int vector) {
+  return vector > 1 && is_floating(p.in) && size_of(p.in) <= 4;
+}
+
+// The largest block whose registers fit a multiprocessor.
+int64_t max_column_threads(const Problem& p, int vector, bool deep) {
+  const bool few = deep || (vector > 1 && !aligned_columns(p, vector));
+  return few ? kMaxDeepThreads : kMaxColumnThreads;
+}
+
 // The most segments that narrow_column takes a block.
 int64_t narrow_segments(const Problem& p) {
   const int pitch = narrow_pitch(segment_rows(p.length) * int(p.outputs) * size_of(p.in));
@@ -82,7 +96,8 @@ Plan plan_columns(const Problem& p, const DeviceTraits& device) {
   const int64_t columns = columns_of(p);
   const int64_t segments = column_segments(p);
   Plan plan;
-  if (dense_narrow_columns(p) && segments >= kNarrowSegmentsPerProcessor * device.multiprocessors) {
+  if (dense_narrow_columns(p) && widest_vector(p) == 1 &&
+      segments >= kNarrowSegmentsPerProcessor * device.multiprocessors) {
     plan.engine = Engine::kNarrowColumn;
     plan.segments = int(narrow_segments(p));
     while (plan.segments > 1 &&
@@ -91,6 +106,9 @@ Plan plan_columns(const Problem& p, const DeviceTraits& device) {
     return plan;
   }
   plan.vector = widest_vector(p);
+  // A thread for every column of every segment where that is little to do.
+  if (p.outputs * segments <= kElementThreadsPerProcessor * device.multiprocessors) plan.vector = 1;
+  const bool shifted = plan.vector > 1 && !aligned_columns(p, plan.vector);
   plan.across = 1;
   // Neighbouring threads take whichever of column and row is closer in memory.
   const bool strided_columns =
@@ -99,36 +117,45 @@ Plan plan_columns(const Problem& p, const DeviceTraits& device) {
   const auto units = [&] {
     return p.outputs / columns * ceil_div(columns, plan.across * plan.vector);
   };
-  const auto shape = [&](int64_t across) {
+  const auto needed = [&] { return power_of_two_above(ceil_div(segments, plan.segments)); };
+  const auto shape = [&](int64_t across, bool deep) {
+    const int64_t most = max_column_threads(p, plan.vector, deep);
+    const int64_t wanted = device.multiprocessors * (deep      ? kDeepColumnThreadsPerProcessor
+                                                     : shifted ? kShiftedColumnThreadsPerProcessor
+                                                               : kColumnThreadsPerProcessor);
     plan.across = int(across);
-    const auto needed = [&] { return power_of_two_above(ceil_div(segments, plan.segments)); };
+    plan.deep = deep;
     // As many segments a thread as leave two warps a block and every multiprocessor its threads.
     plan.segments = kMaxColumnSegments;
-    while (plan.segments > 1 &&
-           (across * needed() < 64 || units() * across * ceil_div(segments, plan.segments) <
-                                          kColumnThreadsPerProcessor * device.multiprocessors))
+    while (plan.segments > 1 && (across * needed() < 64 ||
+                                 units() * across * ceil_div(segments, plan.segments) < wanted))
       plan.segments /= 2;
-    // One block a strip saves the second kernel, if need be a larger one: few of those fit a
-    // multiprocessor, so only where all of them run at once.
-    const bool large = across * needed() <= kMaxColumnThreads &&
-                       (plan.segments == 1 || units() <= device.multiprocessors);
-    plan.down = int(std::min((large ? kMaxColumnThreads : kColumnBlockThreads) / across, needed()));
+    // One large block a strip saves the second kernel.
+    const bool one = across * needed() <= most;
+    plan.down = int(std::min((one ? most : kColumnBlockThreads) / across, needed()));
   };
-  int64_t across = 1;
-  if (!strided_columns) {
-    across = std::min<int64_t>(plan.vector > 1 ? kVectorsAcross : 32,
-                               power_of_two_above(ceil_div(columns, plan.vector)));
+  // Neighbouring vectors at odd addresses share cache lines: more of them side by side.
+  const auto widest = [&](int64_t threads) {
+    return strided_columns
+               ? 1
+               : std::min(threads, power_of_two_above(ceil_div(columns, int64_t(plan.vector))));
+  };
+  shape(widest(plan.vector > 1 && !shifted ? kVectorsAcross : 32), false);
+  // More loads a thread where there are few threads, unless a large block a strip fills the device.
+  const bool fills = plan.across * plan.down == kMaxColumnThreads && column_parts(p, plan) == 1 &&
+                     units() <= device.multiprocessors && units() > device.multiprocessors * 3 / 4;
+  const bool deep =
+      has_deep_columns(p, plan.vector) && plan.segments < kMaxColumnSegments && !fills;
+  if (deep) shape(widest(kVectorsAcross), true);
+  // Narrower strips where few multiprocessors would have a block, or to need no second kernel.
+  const int64_t least = std::max(4, kSectorBytes / (plan.vector * size_of(p.in)));
+  while (!strided_columns && plan.across > least && plan.segments == 1) {
+    const int64_t parts = column_parts(p, plan);
+    const int64_t most = max_column_threads(p, plan.vector, deep);
+    const bool idle = units() * parts < device.multiprocessors * 3 / 4;
+    if (parts > 1 ? least * needed() > most : !idle) break;
+    shape(plan.across / 2, deep);
   }
-  shape(across);
-  // Half the strip makes twice the segments fit one block.
-  if (plan.vector > 1 && across == kVectorsAcross && column_parts(p, plan) > 1) {
-    shape(across / 2);
-    if (column_parts(p, plan) > 1) shape(across);
-  }
-  // Narrower strips where multiprocessors are idle.
-  while (!strided_columns && plan.across > 4 &&
-         units() * column_parts(p, plan) < device.multiprocessors)
-    shape(plan.across / 2);
   plan.engine = column_parts(p, plan) > 1 ? Engine::kSplitColumn : Engine::kColumn;
   return plan;
 }
@@ -252,11 +279,16 @@ std::string check_plan(const Plan& plan, const Problem& p) {
       if (plan.vector != 1 && plan.vector != widest_vector(p))
         return "vector must be 1 or " + std::to_string(widest_vector(p)) + ", got " +
                std::to_string(plan.vector);
+      if (plan.deep && (plan.deep != 1 || !has_deep_columns(p, plan.vector)))
+        return "deep is 1 and for vectors of float32, float16 or bfloat16, got " +
+               std::to_string(plan.deep);
+      const int64_t most = max_column_threads(p, plan.vector, plan.deep);
       if (!power_of_two(plan.across) || !power_of_two(plan.down) || plan.across > 32 ||
-          int64_t(plan.across) * plan.down > kMaxColumnThreads)
+          int64_t(plan.across) * plan.down > most)
         return "across and down must be powers of two, across at most 32 and their product at "
-               "most 512, got " +
-               std::to_string(plan.across) + " and " + std::to_string(plan.down);
+               "most " +
+               std::to_string(most) + ", got " + std::to_string(plan.across) + " and " +
+               std::to_string(plan.down);
       if (!power_of_two(plan.segments) || plan.segments > kMaxColumnSegments)
         return "segments must be a power of two from 1 to 8, got " + std::to_string(plan.segments);
       const int64_t parts = column_parts(p, plan);

@@ -25,14 +25,15 @@ namespace reduce_ops {
 constexpr int kChunkBytes = 16;
 constexpr int kSegmentChunks = 1024;
 constexpr int kMaxLanes = 256;
-constexpr int kBlockThreads = 256;      // of most engines
-constexpr int kMaxLanesAThread = 8;     // of warp_row
-constexpr int kThreadRowBytes = 64;     // the longest row of thread_row
-constexpr int kMaxColumnSegments = 8;   // a thread
-constexpr int kMaxColumnThreads = 512;  // a block
-constexpr int kNarrowThreads = 256;     // of narrow_column, at most one a column and segment
-constexpr int kNarrowRowBytes = 64;     // its longest row
-constexpr int kNarrowTileBytes = 40960;
+constexpr int kBlockThreads = 256;       // of most engines
+constexpr int kMaxLanesAThread = 8;      // of warp_row
+constexpr int kThreadRowBytes = 64;      // the longest row of thread_row
+constexpr int kMaxColumnSegments = 8;    // a thread
+constexpr int kMaxColumnThreads = 1024;  // a block
+constexpr int kMaxDeepThreads = 512;     // the same for deep plans and columns at any address
+constexpr int kNarrowThreads = 256;      // of narrow_column, at most one a column and segment
+constexpr int kNarrowRowBytes = 64;      // its longest row
+constexpr int kNarrowTileBytes = 51200;
 
 // Its segments in shared memory are a vector further apart than they are long, against bank
 // conflicts.

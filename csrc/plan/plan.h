@@ -29,12 +29,13 @@ struct Plan {
   int vector = 0;    // column: columns a thread
   int across = 0;    // column: threads along the columns
   int down = 0;      // column: threads along the reduction
+  int deep = 0;      // column: 1: twice as many rows loaded together, by at most half the threads
   int segments = 0;  // split_row, narrow_column: segments a block; column: a thread
   int parts = 0;     // cpu: aligned groups of segments that a result is cut into, at most
 
   bool operator==(const Plan& o) const {
     return engine == o.engine && threads == o.threads && vector == o.vector && across == o.across &&
-           down == o.down && segments == o.segments && parts == o.parts;
+           down == o.down && deep == o.deep && segments == o.segments && parts == o.parts;
   }
 };
 

@@ -14,8 +14,9 @@ struct Field {
 };
 
 constexpr Field kFields[] = {
-    {"threads", &Plan::threads}, {"vector", &Plan::vector},     {"across", &Plan::across},
-    {"down", &Plan::down},       {"segments", &Plan::segments}, {"parts", &Plan::parts},
+    {"threads", &Plan::threads}, {"vector", &Plan::vector}, {"across", &Plan::across},
+    {"down", &Plan::down},       {"deep", &Plan::deep},     {"segments", &Plan::segments},
+    {"parts", &Plan::parts},
 };
 
 constexpr struct {

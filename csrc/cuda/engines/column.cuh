@@ -90,24 +90,23 @@ struct ColumnReader {
   }
 };
 
-// Rows loaded together: 32 registers' worth, and no more than a segment has.
-template <class Elements, int kColumns, ColumnLoad kLoad>
+// Rows loaded together, and registers a thread. Twice as many are for few threads with much to do
+// each, where every thread must have more on its way; all threads of the largest block that the
+// planner asks for fit the registers.
+template <class Elements, int kColumns, ColumnLoad kLoad, bool kDeep>
 constexpr int kRowsAtOnce =
-    kColumns == 1      ? 8
-    : !Elements::kSize ? 4
-                       : std::min(kSegmentRowsStep, 128 / (kColumns * Elements::kSize) /
-                                                        (kLoad == ColumnLoad::kShifted ? 2 : 1));
+    kColumns == 1 ? 8
+    : !Elements::kSize
+        ? 4
+        : std::min(kSegmentRowsStep, (kDeep ? 128 : 64) / (kColumns * Elements::kSize) /
+                                         (kLoad == ColumnLoad::kShifted ? 2 : 1));
+template <ColumnLoad kLoad, bool kDeep>
+constexpr int kColumnRegisters = kLoad == ColumnLoad::kShifted ? (kDeep ? 88 : 80)
+                                 : kDeep                       ? 84
+                                                               : 64;
 
-// Registers a thread: as few as let every load of a group start before the first use (read off the
-// machine code; with other numbers the compiler holds one back).
-template <class Elements, int kColumns, ColumnLoad kLoad>
-constexpr int kColumnRegisters = kColumns == 1 || !Elements::kSize ? 96
-                                 : kLoad == ColumnLoad::kShifted   ? 88
-                                 : Elements::kSize == 2            ? 84
-                                                                   : 80;
-
-template <class Elements, class Monoid, int kColumns, ColumnLoad kLoad>
-__global__ void RO_MAX_REGISTERS((kColumnRegisters<Elements, kColumns, kLoad>))
+template <class Elements, class Monoid, int kColumns, ColumnLoad kLoad, bool kDeep>
+__global__ void RO_MAX_REGISTERS((kColumnRegisters<kLoad, kDeep>))
     column(const __grid_constant__ ColumnArgs args, Elements elements,
            typename Monoid::acc_t* partial) {
   using acc_t = typename Monoid::acc_t;
@@ -145,27 +144,53 @@ __global__ void RO_MAX_REGISTERS((kColumnRegisters<Elements, kColumns, kLoad>))
         });
       }
     };
-    // A segment of args.segment_rows rows at one stride,
-    const auto add_whole = [&](const auto& typed, int64_t n) {
+    // The thread's own part of the tree waits in shared memory: registers are for loads.
+    acc_t* own = reinterpret_cast<acc_t*>(storage) + threadIdx.x;
+    const auto slot = [&](int level, int c) -> acc_t& {
+      return own[(level * kColumns + c) * blockDim.x];
+    };
+    int done = 0;  // segments; the last of a whole tree leaves the tree's result in acc
+    const auto end_segment = [&] {
+      const int index = done++;
+      if (args.segments == 1) return;
+      int level = 0;
+      for (; index >> level & 1; ++level) {
+#pragma unroll
+        for (int c = 0; c < kColumns; ++c) acc[c] = Monoid::combine(slot(level, c), acc[c]);
+      }
+      if (done == args.segments) return;
+#pragma unroll
+      for (int c = 0; c < kColumns; ++c) {
+        slot(level, c) = acc[c];
+        acc[c] = Monoid::identity();
+      }
+    };
+    // Whole segments at one stride,
+    const auto add_whole = [&](const auto& typed, int segments) {
       using Typed = std::decay_t<decltype(typed)>;
       constexpr int kHere =
           Typed::kSize ? std::min(kColumns, kChunkBytes / Typed::kSize) : kColumns;
-      constexpr int kRows = kRowsAtOnce<Typed, kHere, kLoad>;
+      constexpr int kRows = kRowsAtOnce<Typed, kHere, kLoad, kDeep>;
       static_assert(kSegmentRowsStep % kRows == 0, "a whole segment is whole groups of rows");
       using Reader = ColumnReader<Typed, kHere, kLoad>;
       const Reader reader = {count * size};
-      typename Reader::Raw data[kRows];
       const int64_t stride = args.reduced.axis[0].in * size;
-      const char* from = base + n * stride;
+      typename Reader::Raw data[kRows];
+      const char* from = base + begin * stride;
+      int64_t n = begin;
 #pragma unroll 1
-      for (int left = args.segment_rows; left > 0; left -= kRows) {
+      for (; segments > 0; --segments) {
+#pragma unroll 1
+        for (int left = args.segment_rows; left > 0; left -= kRows) {
 #pragma unroll
-        for (int r = 0; r < kRows; ++r) data[r] = reader.load(typed, from + r * stride);
+          for (int r = 0; r < kRows; ++r) data[r] = reader.load(typed, from + r * stride);
 #pragma unroll
-        for (int r = 0; r < kRows; ++r)
-          add_row(typed, reader.chunk(data[r], from + r * stride), kHere, n + r);
-        n += kRows;
-        from += kRows * stride;
+          for (int r = 0; r < kRows; ++r)
+            add_row(typed, reader.chunk(data[r], from + r * stride), kHere, n + r);
+          n += kRows;
+          from += kRows * stride;
+        }
+        end_segment();
       }
     };
     // and any other.
@@ -187,35 +212,15 @@ __global__ void RO_MAX_REGISTERS((kColumnRegisters<Elements, kColumns, kLoad>))
         }
       }
     };
-    const auto add_segment = [&](int64_t begin, int64_t end) {
-      if (args.reduced.count <= 1 && end - begin == args.segment_rows)
-        elements.typed([&](const auto& typed) { add_whole(typed, begin); });
-      else
-        add_careful(begin, end);
-    };
-    // The thread's own part of the tree waits in shared memory: registers are for loads.
-    acc_t* own = reinterpret_cast<acc_t*>(storage) + threadIdx.x;
-    const auto slot = [&](int level, int c) -> acc_t& {
-      return own[(level * kColumns + c) * blockDim.x];
-    };
-    int done = 0;
-    for (int64_t first = begin; done < args.segments && first < args.length; ++done) {
-      if (done > 0) {
-#pragma unroll
-        for (int c = 0; c < kColumns; ++c) acc[c] = Monoid::identity();
-      }
-      const int64_t end = min(args.length, first + args.segment_rows);
-      add_segment(first, end);
-      first = end;
-      if (args.segments == 1) continue;
-      int level = 0;
-      for (; done >> level & 1; ++level) {
-#pragma unroll
-        for (int c = 0; c < kColumns; ++c) acc[c] = Monoid::combine(slot(level, c), acc[c]);
-      }
-      if (done + 1 == args.segments) continue;  // a whole tree stays in acc
-#pragma unroll
-      for (int c = 0; c < kColumns; ++c) slot(level, c) = acc[c];
+    if (args.reduced.count <= 1) {
+      const int whole = int(min(int64_t(args.segments), (args.length - begin) / args.segment_rows));
+      if (whole > 0) elements.typed([&](const auto& typed) { add_whole(typed, whole); });
+    }
+    while (done < args.segments) {
+      const int64_t first = begin + int64_t(done) * args.segment_rows;
+      if (first >= args.length) break;
+      add_careful(first, min(args.length, first + args.segment_rows));
+      end_segment();
     }
     if (args.segments > 1 && done < args.segments) {
       int level = 0;
