@@ -209,7 +209,7 @@ def condition(values: Iterable[float], exact: tuple[float, float]) -> float:
 
 # across, down, segments a thread
 _TILES = ((32, 16, 1), (32, 8, 2), (32, 1, 1), (16, 16, 1), (16, 4, 8), (8, 64, 1), (8, 8, 4))
-_TILES += ((4, 4, 1), (1, 256, 1), (1, 64, 2), (1, 1, 1), (16, 64, 4), (32, 32, 8))
+_TILES += ((4, 4, 1), (1, 256, 1), (1, 64, 2), (1, 1, 1), (16, 64, 4), (32, 32, 8), (16, 2, 16))
 _COLUMNS = tuple(
     f"vector={v},across={a},down={d},segments={s},deep={deep}"
     for v, deep in ((1, 0), (2, 0), (4, 0), (4, 1))

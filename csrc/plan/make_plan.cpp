@@ -79,10 +79,11 @@ bool has_deep_columns(const Problem& p, int vector) {
   return vector > 1 && is_floating(p.in) && size_of(p.in) <= 4;
 }
 
-// The largest block whose registers fit a multiprocessor.
-int64_t max_column_threads(const Problem& p, int vector, bool deep) {
-  const bool few = deep || (vector > 1 && !aligned_columns(p, vector));
-  return few ? kMaxDeepThreads : kMaxColumnThreads;
+// The largest block whose registers fit a multiprocessor, and its trees 99 KiB of shared memory.
+int64_t max_column_threads(const Problem& p, const Plan& plan) {
+  const bool few = plan.deep || plan.segments == kMaxColumnSegments ||
+                   (plan.vector > 1 && !aligned_columns(p, plan.vector));
+  return few ? kMaxColumnThreads / 2 : kMaxColumnThreads;
 }
 
 // The most segments that narrow_column takes a block.
@@ -119,18 +120,18 @@ Plan plan_columns(const Problem& p, const DeviceTraits& device) {
   };
   const auto needed = [&] { return power_of_two_above(ceil_div(segments, plan.segments)); };
   const auto shape = [&](int64_t across, bool deep) {
-    const int64_t most = max_column_threads(p, plan.vector, deep);
     const int64_t wanted = device.multiprocessors * (deep      ? kDeepColumnThreadsPerProcessor
                                                      : shifted ? kShiftedColumnThreadsPerProcessor
                                                                : kColumnThreadsPerProcessor);
     plan.across = int(across);
     plan.deep = deep;
-    // As many segments a thread as leave two warps a block and every multiprocessor its threads.
+    // As many segments a thread as leave a warp a strip and every multiprocessor its threads.
     plan.segments = kMaxColumnSegments;
-    while (plan.segments > 1 && (across * needed() < 64 ||
+    while (plan.segments > 1 && (across * needed() < 32 ||
                                  units() * across * ceil_div(segments, plan.segments) < wanted))
       plan.segments /= 2;
     // One large block a strip saves the second kernel.
+    const int64_t most = max_column_threads(p, plan);
     const bool one = across * needed() <= most;
     plan.down = int(std::min((one ? most : kColumnBlockThreads) / across, needed()));
   };
@@ -144,14 +145,13 @@ Plan plan_columns(const Problem& p, const DeviceTraits& device) {
   // More loads a thread where there are few threads, unless a large block a strip fills the device.
   const bool fills = plan.across * plan.down == kMaxColumnThreads && column_parts(p, plan) == 1 &&
                      units() <= device.multiprocessors && units() > device.multiprocessors * 3 / 4;
-  const bool deep =
-      has_deep_columns(p, plan.vector) && plan.segments < kMaxColumnSegments && !fills;
+  const bool deep = has_deep_columns(p, plan.vector) && plan.segments < kShallowSegments && !fills;
   if (deep) shape(widest(kVectorsAcross), true);
   // Narrower strips where few multiprocessors would have a block, or to need no second kernel.
   const int64_t least = std::max(4, kSectorBytes / (plan.vector * size_of(p.in)));
   while (!strided_columns && plan.across > least && plan.segments == 1) {
     const int64_t parts = column_parts(p, plan);
-    const int64_t most = max_column_threads(p, plan.vector, deep);
+    const int64_t most = max_column_threads(p, plan);
     const bool idle = units() * parts < device.multiprocessors * 3 / 4;
     if (parts > 1 ? least * needed() > most : !idle) break;
     shape(plan.across / 2, deep);
@@ -282,7 +282,7 @@ std::string check_plan(const Plan& plan, const Problem& p) {
       if (plan.deep && (plan.deep != 1 || !has_deep_columns(p, plan.vector)))
         return "deep is 1 and for vectors of float32, float16 or bfloat16, got " +
                std::to_string(plan.deep);
-      const int64_t most = max_column_threads(p, plan.vector, plan.deep);
+      const int64_t most = max_column_threads(p, plan);
       if (!power_of_two(plan.across) || !power_of_two(plan.down) || plan.across > 32 ||
           int64_t(plan.across) * plan.down > most)
         return "across and down must be powers of two, across at most 32 and their product at "
@@ -290,7 +290,7 @@ std::string check_plan(const Plan& plan, const Problem& p) {
                std::to_string(most) + ", got " + std::to_string(plan.across) + " and " +
                std::to_string(plan.down);
       if (!power_of_two(plan.segments) || plan.segments > kMaxColumnSegments)
-        return "segments must be a power of two from 1 to 8, got " + std::to_string(plan.segments);
+        return "segments must be a power of two from 1 to 16, got " + std::to_string(plan.segments);
       const int64_t parts = column_parts(p, plan);
       if ((parts > 1) != (plan.engine == Engine::kSplitColumn))
         return "the plan makes " + std::to_string(parts) +

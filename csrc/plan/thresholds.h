@@ -30,6 +30,7 @@ constexpr int64_t kColumnBlockThreads = 256;
 constexpr int kColumnThreadsPerProcessor = 960;
 constexpr int kShiftedColumnThreadsPerProcessor = 640;  // at odd addresses
 constexpr int kDeepColumnThreadsPerProcessor = 480;     // that load twice as many rows together
+constexpr int kShallowSegments = 8;  // a thread, for which it need not load more at once
 // Up to so many elements' worth of threads, each takes one column.
 constexpr int kElementThreadsPerProcessor = 256;
 constexpr int kSectorBytes = 32;  // of a row, that a strip takes at least
