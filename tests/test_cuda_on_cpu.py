@@ -8,7 +8,7 @@ import sys
 import cuda_on_cpu
 import pytest
 import torch
-from helpers import hard_values, name, small_values, wide_sum
+from helpers import assert_same_bits, hard_values, name, small_values, wide_sum
 from test_sum_engines import CASTS, check_all_plans, column_problems, row_problems
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs ucontext")
@@ -74,3 +74,19 @@ def test_infinities_and_nans(emulator):
             for plan, result in emulator.all_plans(view, dims).items():
                 assert result[:4].tolist()[:2] == [40, inf], plan
                 assert result[2:4].isnan().all(), plan
+
+
+@pytest.mark.parametrize("dtype", (torch.bfloat16, torch.float16, torch.float32), ids=name)
+def test_sums_of_one_element(dtype, emulator):
+    """Every engine adds the element to 0: -0 becomes 0, all else stays."""
+    tiny = torch.finfo(dtype).smallest_normal
+    values = [0.0, -0.0, 1.0, -2.5, float("inf"), -float("inf"), tiny, -tiny / 4, tiny / 8, 65504.0]
+    x = torch.tensor(values, dtype=torch.float64).to(dtype).repeat(29)[:-1].view(-1, 1)
+    expected = x[:, 0] + torch.zeros((), dtype=dtype)
+    nan = torch.tensor([[1.0], [float("nan")]], dtype=dtype).repeat(40, 1)
+    results = emulator.all_plans(x, (1,))
+    assert "map()" in results
+    for plan, result in results.items():
+        assert_same_bits(result, expected, plan)
+    for plan, result in emulator.all_plans(nan, (1,)).items():
+        assert torch.equal(result.isnan(), nan[:, 0].isnan()), plan

@@ -124,6 +124,7 @@ RO_HD void visit_dtype(DType type, F&& f) {
 
 template <class T>
 struct Direct {
+  using element_t = T;
   using value_t = decltype(widen(T{}));
   static constexpr int kSize = sizeof(T);
   static constexpr bool kLarge = false;

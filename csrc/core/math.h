@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "core/macros.h"
 
@@ -130,6 +131,27 @@ RO_HD BFloat16 to_bfloat16(double x) {
   return {round_to_16_bits<8>(x)};
 #endif
 }
+
+// x + 0 for both 16-bit floats of a word.
+#if defined(__CUDA_ARCH__)
+__device__ __forceinline__ uint32_t add_zero(Float16, uint32_t word) {
+  asm("add.rn.f16x2 %0, %0, %1;" : "+r"(word) : "r"(0));
+  return word;
+}
+__device__ __forceinline__ uint32_t add_zero(BFloat16, uint32_t word) {
+  asm("fma.rn.bf16x2 %0, %0, %1, %2;" : "+r"(word) : "r"(0x3f803f80), "r"(0));  // times 1
+  return word;
+}
+#else
+template <class T>
+inline uint32_t add_zero(T, uint32_t word) {
+  const auto half = [](uint32_t bits) {
+    const double sum = to_float(T{uint16_t(bits)}) + 0.0;
+    return uint32_t(std::is_same_v<T, Float16> ? to_float16(sum).bits : to_bfloat16(sum).bits);
+  };
+  return half(word) | half(word >> 16) << 16;
+}
+#endif
 
 RO_HD bool is_finite(double x) { return ((bit_cast<uint64_t>(x) >> 52) & 2047) != 2047; }
 

@@ -192,6 +192,7 @@ cudaError_t run_map(const Problem& p, const Elements& elements, const void* in, 
   MapArgs args;
   args.in = static_cast<const char*>(in);
   args.out = out;
+  args.in_type = p.in;
   args.out_type = p.out;
   args.count = p.outputs;
   args.out_stride = p.kept.count ? p.kept.axis[0].out : 0;

@@ -52,8 +52,7 @@ Plan plan_rows(const Problem& p, const DeviceTraits& device) {
     return plan;
   }
   const int64_t segments = row_segments(p);
-  if (segments <= (looped ? kFewLoopedSegments : kFewSegments) ||
-      (shifted && p.outputs >= kShiftedRowsPerProcessor * processors)) {
+  if (segments <= kFewSegments || (shifted && p.outputs >= kShiftedRowsPerProcessor * processors)) {
     plan.engine = Engine::kBlockRow;
     return plan;
   }

@@ -14,8 +14,7 @@ constexpr int kManyWarpRowsChunks = 512;
 constexpr int kWarpRowsPerProcessor = 32;
 // Rows of more segments are split over blocks: many equal blocks of one segment each keep every
 // multiprocessor busy to the end, where fewer blocks of several segments leave a last wave.
-constexpr int kFewSegments = 2;
-constexpr int kFewLoopedSegments = 4;  // 64-bit types and integers
+constexpr int kFewSegments = 4;
 // Blocks per multiprocessor that splitting aims at.
 constexpr int kSplitBlocksPerProcessor = 96;
 constexpr int kLoopedBlocksPerProcessor = 12;

@@ -2,6 +2,7 @@
 // vectors of elements.
 #pragma once
 
+#include "core/monoids.h"
 #include "cuda/parts/load.cuh"
 #include "cuda/parts/store.cuh"
 
@@ -13,6 +14,7 @@ constexpr int kMapLoads = 4;  // a thread
 struct MapArgs {
   const char* in;
   void* out;
+  DType in_type;
   DType out_type;
   int64_t count;
   int64_t out_stride;
@@ -21,6 +23,12 @@ struct MapArgs {
 // Elements a load brings: a vector's worth where their size is known.
 template <class Elements>
 constexpr int kMapElements = Elements::kSize ? kChunkBytes / Elements::kSize : 1;
+
+// Whether a sum of one element is known for whole words of them: x + 0, which is x but for -0.
+template <class Elements, class Monoid>
+constexpr bool kAddsZero = false;
+template <class T>
+constexpr bool kAddsZero<Direct<T>, Sum<double>> = sizeof(T) == 2;
 
 template <class Elements, class Monoid>
 __global__ void __launch_bounds__(kMapThreads)
@@ -44,19 +52,38 @@ __global__ void __launch_bounds__(kMapThreads)
     for (int l = 0; l < kMapLoads; ++l) {
       if (index(l) < vectors) data[l] = load_unaligned<kChunkBytes>(address(l), kChunkBytes);
     }
-    visit_output(args.out_type, value_t{}, [&](auto convert) {
+    const auto store_vectors = [&](auto&& store) {
 #pragma unroll
       for (int l = 0; l < kMapLoads; ++l) {
-        if (index(l) >= vectors) return;
-        value_t value[kElements];
-        elements.for_each(
-            shifted<Elements::kSize % 4 == 0>(data[l], address(l)), kElements, [&](int e, auto x) {
-              value[e] = Monoid::finalize(Monoid::accumulate(Monoid::identity(), x, 0), 1);
-            });
-        store_converted(convert, args.out, index(l) * kElements * args.out_stride, args.out_stride,
-                        value, kElements);
+        if (index(l) < vectors)
+          store(shifted<Elements::kSize % 4 == 0>(data[l], address(l)), index(l));
       }
-    });
+    };
+    bool by_words = false;
+    if constexpr (kAddsZero<Elements, Monoid>) {
+      using T = typename Elements::element_t;
+      by_words = args.out_type == args.in_type && args.out_stride == 1 &&
+                 reinterpret_cast<uintptr_t>(args.out) % kChunkBytes == 0;
+      if (by_words) {
+        store_vectors([&](Chunk chunk, int64_t to) {
+#pragma unroll
+          for (int w = 0; w < 4; ++w) chunk.word[w] = add_zero(T{}, chunk.word[w]);
+          static_cast<Chunk*>(args.out)[to] = chunk;
+        });
+      }
+    }
+    if (!by_words) {
+      visit_output(args.out_type, value_t{}, [&](auto convert) {
+        store_vectors([&](const Chunk& chunk, int64_t to) {
+          value_t value[kElements];
+          elements.for_each(chunk, kElements, [&](int e, auto x) {
+            value[e] = Monoid::finalize(Monoid::accumulate(Monoid::identity(), x, 0), 1);
+          });
+          store_converted(convert, args.out, to * kElements * args.out_stride, args.out_stride,
+                          value, kElements);
+        });
+      });
+    }
     const int64_t rest = vectors * kElements + threadIdx.x;
     if (blockIdx.x == gridDim.x - 1 && rest < args.count) store_one(rest);
   } else {
