@@ -216,7 +216,7 @@ print(len(os.listdir("/proc/self/task")) - before)
 
 
 @pytest.mark.parametrize("threads", (1, 2, 3, 5))
-def test_rows_side_by_side_do_not_know_each_other(threads, set_threads):
+def test_rows_do_not_know_their_neighbours(threads, set_threads):
     """float64 rows that the fast way refuses (zeros, inf) beside ones that cancel almost fully."""
     set_threads(threads)
     g = torch.Generator().manual_seed(0)

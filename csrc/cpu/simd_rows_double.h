@@ -57,13 +57,12 @@ struct RowSum<double> {
     l += fused(-q, x, scale);
     h = s;
   }
-  RO_MEMBER void add(const char* p, int64_t n, bool ahead) {
+  RO_MEMBER void add(const char* p, int64_t n) {
     const Doubles scale = Doubles{} + power(-exponent);
     Doubles h[kVectors], l[kVectors];  // in registers
     static_for<kVectors>([&](auto v) RO_MEMBER { h[v] = high[v], l[v] = low[v]; });
     Ints any = seen;
     _Pragma("GCC unroll 1") for (; n > 0; n -= kStep, p += kVectors * kBytes) {
-      if (ahead) fetch<kVectors * kBytes>(p);
       static_for<kVectors>(
           [&](auto v) RO_MEMBER { add_vector(h[v], l[v], load<double>(p + v * kBytes), scale); });
       static_for<kVectors / 2>([&](auto v)

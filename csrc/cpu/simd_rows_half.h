@@ -15,14 +15,13 @@ struct RowSumOfHalves : LaneSum<T> {
   static constexpr int kVectors = Base::kVectors;
   static constexpr int64_t kLeast = 0;
 
-  RO_MEMBER void add(const char* p, int64_t n, bool ahead) {
-    if (!kStages) return Base::add(p, n, ahead);
+  RO_MEMBER void add(const char* p, int64_t n) {
+    if (!kStages) return Base::add(p, n);
     alignas(64) float staging[kStaged];
     for (; n > 0; n -= kStaged, p += 2 * kStaged) {
       const float* const end = staging + std::min<int64_t>(n, kStaged);
       for (float* to = staging; to < end; to += 32) {
         const char* from = p + 2 * (to - staging);
-        if (ahead) fetch<64>(from);
         stage<T>(from, to);
         stage<T>(from + 32, to + 16);
       }
