@@ -85,6 +85,15 @@ RO_INLINE Doubles fused_sub(Doubles a, Doubles b) { return _mm256_fnmadd_pd(b, o
 RO_INLINE Doubles fused(Doubles a, Doubles b, Doubles c) { return _mm256_fmadd_pd(b, c, a); }
 #endif
 
+// a | b | c.
+#if RO_SIMD_MASKS
+RO_INLINE Ints any_bits(Ints a, Ints b, Ints c) {
+  return (Ints)_mm256_ternarylogic_epi64((__m256i)a, (__m256i)b, (__m256i)c, 0xfe);
+}
+#else
+RO_INLINE Ints any_bits(Ints a, Ints b, Ints c) { return a | (b | c); }
+#endif
+
 template <int kBytes>
 using Raw = Vector<char, kBytes>;
 
