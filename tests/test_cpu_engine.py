@@ -277,3 +277,13 @@ def test_rows_of_halves_keep_their_order(dtype, length):
         while len(lanes) > 1:
             lanes = lanes[: len(lanes) // 2] + lanes[len(lanes) // 2 :]
         assert reduce_ops.sum(x) == lanes[0].to(dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("rows", (1, 2, 7, 8, 9, 16, 23, 24, 25, 256 + 3))
+def test_columns_of_few_rows(dtype, rows):
+    x = numbers((rows, 301), dtype)
+    whole = reduce_ops.sum(x, 0)
+    for i in (0, 5, 255, 300):
+        assert bits(reduce_ops.sum(x[:, i], 0)).equal(bits(whole[i]))
+        assert bits(reduce_ops.sum(x[:, i : i + 3], 0)[0]).equal(bits(whole[i]))

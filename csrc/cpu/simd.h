@@ -44,6 +44,9 @@ struct Kernels {
   // result goes to into[c] = combine(into[c], result) instead, and acc holds nothing of use after.
   void (*columns)(const char* const* row, int rows, int64_t width, bool fresh, Word* acc,
                   Word* into, int64_t plane);
+  // acc[c] = the sum of column c in kCpuColumnLanes lanes that merge by halving (plan/cpu_order.h),
+  // all rows side by side: for a few rows.
+  void (*few_rows)(const char* const* row, int rows, int64_t width, Word* acc, int64_t plane);
   // a[c] = combine(a[c], b[c]); b may start inside a, `width` or more words on.
   void (*merge)(Word* a, const Word* b, int64_t width, int64_t plane);
   int size;    // bytes of a component

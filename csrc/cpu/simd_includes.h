@@ -12,3 +12,4 @@
 
 #include "core/elements.h"
 #include "cpu/simd.h"
+#include "plan/cpu_order.h"
