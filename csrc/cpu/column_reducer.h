@@ -93,7 +93,7 @@ class ColumnReducer {
   }
 
   // The sums of `columns` columns from `offset` on over the segments [begin, end).
-  const Word* reduce(int64_t offset, int64_t columns, int64_t begin, int64_t end) {
+  Word* reduce(int64_t offset, int64_t columns, int64_t begin, int64_t end) {
     const Problem& p = job_.problem;
     const int64_t last = std::min(end * kCpuSegmentRows, p.length);
     width_ = ((columns - 1) * apart_ + 1) * job_.family.components;

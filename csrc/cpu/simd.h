@@ -49,6 +49,9 @@ struct Kernels {
   void (*few_rows)(const char* const* row, int rows, int64_t width, Word* acc, int64_t plane);
   // a[c] = combine(a[c], b[c]); b may start inside a, `width` or more words on.
   void (*merge)(Word* a, const Word* b, int64_t width, int64_t plane);
+  // acc[c] = the value that acc[c] stands for, in one plane, NaN as one bit pattern: x86 would
+  // otherwise let the order of operands show. Writes whole vectors of up to 4.
+  void (*finish)(Word* acc, int64_t width, int64_t plane);
   int size;    // bytes of a component
   int planes;  // of the accumulator
 };

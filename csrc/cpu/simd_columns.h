@@ -175,6 +175,16 @@ void sum_few_rows(const char* const* row, int rows, int64_t width, Word* acc, in
 }
 
 template <class T>
+void finish_columns(Word* acc, int64_t width, int64_t plane) {
+  if constexpr (std::is_floating_point_v<decltype(widen(T{}))>) {
+    for (int64_t c = 0; c < width; c += kWidth) {
+      const Doubles value = Accumulator<T>::load(acc + c, plane).value();
+      memcpy(acc + c, &value, sizeof(value));
+    }
+  }
+}
+
+template <class T>
 void merge_columns(Word* a, const Word* b, int64_t width, int64_t plane) {
   for (int64_t c = 0; c < width; c += kWidth) {
     Accumulator<T> sum = Accumulator<T>::load(a + c, plane);

@@ -79,10 +79,13 @@ uint64_t read_all(const char* data, int64_t bytes) {
 
 template <class T>
 constexpr Kernels kernels_of() {
-  return {sum_rows<T>,     sum_columns<T>,
-          sum_few_rows<T>, merge_columns<T>,
-
-          sizeof(T),       std::is_same_v<T, double> ? 2 : 1};
+  return {sum_rows<T>,
+          sum_columns<T>,
+          sum_few_rows<T>,
+          merge_columns<T>,
+          finish_columns<T>,
+          sizeof(T),
+          std::is_same_v<T, double> ? 2 : 1};
 }
 
 // In the order of Kind.
