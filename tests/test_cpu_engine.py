@@ -260,7 +260,7 @@ def test_complex_numbers_aligned_as_their_halves_are():
 
 
 @pytest.mark.parametrize("dtype", (torch.float16, torch.bfloat16), ids=str)
-@pytest.mark.parametrize("length", (1, 17, 33, 63, 64, 500, 1024, 4100, 16_384))
+@pytest.mark.parametrize("length", (1, 5, 8, 17, 33, 63, 64, 500, 1024, 4100, 16_384))
 def test_rows_of_halves_keep_their_order(dtype, length):
     """Elements whose sums of two no float holds take another way to the same bits."""
     g = torch.Generator().manual_seed(length)
