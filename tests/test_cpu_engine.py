@@ -216,7 +216,7 @@ print(len(os.listdir("/proc/self/task")) - before)
 
 
 @pytest.mark.parametrize("threads", (1, 2, 3, 5))
-def test_rows_side_by_side_do_not_know_each_other(threads, set_threads):
+def test_rows_do_not_know_their_neighbours(threads, set_threads):
     """float64 rows that the fast way refuses (zeros, inf) beside ones that cancel almost fully."""
     set_threads(threads)
     g = torch.Generator().manual_seed(0)
@@ -257,3 +257,33 @@ def test_complex_numbers_aligned_as_their_halves_are():
             expected = reduce_ops.sum(view.clone(), dim)
             assert torch.equal(reduce_ops.sum(view, dim), expected)
         assert torch.equal(reduce_ops.sum(x[::3]), reduce_ops.sum(x.clone()[::3]))
+
+
+@pytest.mark.parametrize("dtype", (torch.float16, torch.bfloat16), ids=str)
+@pytest.mark.parametrize("length", (1, 5, 8, 17, 33, 63, 64, 500, 1024, 4100, 16_384))
+def test_rows_of_halves_keep_their_order(dtype, length):
+    """Elements whose sums of two no float holds take another way to the same bits."""
+    g = torch.Generator().manual_seed(length)
+    exponents = torch.rand(length, generator=g) * (110 if dtype == torch.bfloat16 else 28)
+    far_apart = (torch.randn(length, generator=g) * torch.exp2(exponents - 14)).to(dtype)
+    for x in (numbers((length,), dtype), far_apart, far_apart[torch.randperm(length, generator=g)]):
+        x = torch.cat([x, -x])[torch.randperm(2 * length, generator=g)[:length]]
+        steps = torch.zeros(-(-length // 64), 64, dtype=torch.float64)
+        steps.view(-1)[:length] = x
+        twos = steps.view(-1, 2, 2, 16)
+        lanes = torch.zeros(32, dtype=torch.float64)
+        for two in (twos[:, :, 0] + twos[:, :, 1]).view(-1, 32):
+            lanes += two
+        while len(lanes) > 1:
+            lanes = lanes[: len(lanes) // 2] + lanes[len(lanes) // 2 :]
+        assert reduce_ops.sum(x) == lanes[0].to(dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("rows", (1, 2, 7, 8, 9, 16, 23, 24, 25, 256 + 3))
+def test_columns_of_few_rows(dtype, rows):
+    x = numbers((rows, 301), dtype)
+    whole = reduce_ops.sum(x, 0)
+    for i in (0, 5, 255, 300):
+        assert bits(reduce_ops.sum(x[:, i], 0)).equal(bits(whole[i]))
+        assert bits(reduce_ops.sum(x[:, i : i + 3], 0)[0]).equal(bits(whole[i]))

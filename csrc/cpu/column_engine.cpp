@@ -22,7 +22,7 @@ class StripCursor {
     kept_.advance(moved);
     at_ = at_ + moved == all_ ? 0 : at_ + moved;
   }
-  void store(const Word* acc, int64_t plane) const {
+  void store(Word* acc, int64_t plane) const {
     const Problem& p = job_.problem;
     store_results(job_.family, acc, plane, columns(), p.out, job_.out_at(kept_.out),
                   inner_out(p.kept));

@@ -24,6 +24,7 @@ constexpr int kTileColumns = 16;
 constexpr int kTileBytesByColumn = 32;
 constexpr int kMostTogether = 8;  // segments of a single column side by side
 constexpr int kMostApart = 4;     // summing what lies between columns costs less than gathering
+constexpr int kFewRows = 24;      // below four a lane, lanes one after the other are slow
 constexpr int kLeastWidth = 16;   // components; below, a row of the strip fills no vector
 
 enum class Feed { kWide, kNarrow, kTile };
@@ -92,7 +93,7 @@ class ColumnReducer {
   }
 
   // The sums of `columns` columns from `offset` on over the segments [begin, end).
-  const Word* reduce(int64_t offset, int64_t columns, int64_t begin, int64_t end) {
+  Word* reduce(int64_t offset, int64_t columns, int64_t begin, int64_t end) {
     const Problem& p = job_.problem;
     const int64_t last = std::min(end * kCpuSegmentRows, p.length);
     width_ = ((columns - 1) * apart_ + 1) * job_.family.components;
@@ -209,6 +210,10 @@ class ColumnReducer {
   }
 
   void sum_wide(const char* from, const int64_t* row, int rows) {
+    if (rows <= kFewRows) {
+      for (int r = 0; r < rows; ++r) lane_row_[r] = from + row[r] * job_.in_size();
+      return job_.kernels().few_rows(lane_row_, rows, width_, tree_.next(), tree_.plane());
+    }
     for (int lane = 0; lane < kLanes; ++lane) {
       for (int r = lane; r < rows; r += kLanes)
         lane_row_[lane * kRowsALane + r / kLanes] = from + row[r] * job_.in_size();

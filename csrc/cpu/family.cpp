@@ -1,8 +1,6 @@
 #include "cpu/family.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include "core/store.h"
 #include "core/sum_families.h"
@@ -67,14 +65,6 @@ void convert_chunks(Cast<V> elements, const char* from, int64_t count, char* to)
   }
 }
 
-// Results that are NaN get one bit pattern: x86 would otherwise let the order of operands show.
-double canonical(double x) { return x == x ? x : std::numeric_limits<double>::quiet_NaN(); }
-
-double value_at(const Word* acc, int64_t plane, int planes, int64_t i) {
-  if (planes == 1) return canonical(acc[i].f);
-  return canonical(value_of(DoublePair{acc[i].f, acc[plane + i].f}));
-}
-
 // As to_bfloat16, quickly: rounding through float32 is wrong only where that lands on a tie.
 BFloat16 quick_bfloat16(double x) {
   const float f = float(x);
@@ -126,15 +116,12 @@ void Family::convert(const char* from, int64_t count, char* to) const {
                    [&](auto elements, auto) { convert_chunks(elements, from, count, to); });
 }
 
-void store_results(const Family& family, const Word* acc, int64_t plane, int64_t count, DType type,
+void store_results(const Family& family, Word* acc, int64_t plane, int64_t count, DType type,
                    char* out, int64_t stride) {
-  const int planes = family.kernels->planes;
-  const auto value = [=](int64_t i) { return value_at(acc, plane, planes, i); };
+  family.kernels->finish(acc, count * family.components, plane);
+  const auto value = [=](int64_t i) { return acc[i].f; };
   switch (type) {
     case DType::kFloat32:
-      if (planes == 1)
-        return store_each<float>(out, stride, count,
-                                 [=](int64_t i) { return float(canonical(acc[i].f)); });
       return store_each<float>(out, stride, count, [=](int64_t i) { return float(value(i)); });
     case DType::kFloat64:
       return store_each<double>(out, stride, count, value);

@@ -22,8 +22,9 @@ struct Family {
 Family family_of(const Problem& problem);
 
 // Stores the results of `count` outputs, `stride` elements apart. Components lie next to each
-// other, acc[output * components + component]; see simd.h for planes.
-void store_results(const Family& family, const Word* acc, int64_t plane, int64_t count, DType type,
+// other, acc[output * components + component]; see simd.h for planes. acc holds nothing of use
+// after.
+void store_results(const Family& family, Word* acc, int64_t plane, int64_t count, DType type,
                    char* out, int64_t stride);
 
 }  // namespace reduce_ops::cpu

@@ -9,15 +9,7 @@ namespace reduce_ops::cpu {
 namespace {
 
 constexpr int kBatch = 256;  // rows whose results are stored together
-// The kernel reads four rows, or four groups of segments, side by side.
 constexpr int kSegmentsACall = 64;
-constexpr int kLongRows = 4;
-
-// Whether the input is more than caches hold, so that the kernel had better read several streams.
-bool out_of_cache(const Job& job) {
-  constexpr int64_t kCacheBytes = 16 << 20;
-  return job.problem.outputs * job.problem.length * job.in_size() > kCacheBytes;
-}
 
 class RowReducer {
  public:
@@ -87,8 +79,8 @@ class RowReducer {
     const int components = job_.family.components;
     Word sums[2 * 2 * kSegmentsACall];
     constexpr int kPlane = 2 * kSegmentsACall;
-    kernels.rows(data, length_ * job_.family.size, segments, n * components, components,
-                 out_of_cache(job_), sums, kPlane);
+    kernels.rows(data, length_ * job_.family.size, segments, n * components, components, sums,
+                 kPlane);
     for (int64_t s = 0; s < segments; ++s) {
       for (int p = 0; p < kernels.planes; ++p) {
         for (int c = 0; c < components; ++c)
@@ -104,25 +96,18 @@ class RowReducer {
   std::unique_ptr<char[]> raw_, converted_;
 };
 
-// Rows of one piece of memory and few segments, which the kernel takes many at a time.
-void plain_rows(const Job& job, int64_t begin, int64_t end) {
+// Rows of one piece of memory and one segment, which the kernel takes many at a time.
+void short_rows(const Job& job, int64_t begin, int64_t end) {
   const Problem& p = job.problem;
   const Family& family = job.family;
-  const int64_t length = cpu_segment_length(p);
-  const int64_t batch = p.length <= length ? kBatch : kLongRows;
-  StripTree tree(*family.kernels, batch * family.components, job.span);
+  constexpr int kPlane = 2 * kBatch;
+  Word sums[2 * kPlane];
   Cursor kept(p.kept, begin);
   for (int64_t at = begin; at < end;) {
-    const int64_t rows = std::min({kept.run(), end - at, batch});
-    tree.restart(rows * family.components);
-    for (int64_t done = 0; done < p.length; done += length) {
-      family.kernels->rows(job.in_at(kept.in + done), inner_in(p.kept) * family.size, rows,
-                           std::min(length, p.length - done) * family.components, family.components,
-                           out_of_cache(job), tree.next(), tree.plane());
-      tree.push();
-    }
-    store_results(family, tree.finish(), tree.plane(), rows, p.out, job.out_at(kept.out),
-                  inner_out(p.kept));
+    const int64_t rows = std::min({kept.run(), end - at, int64_t(kBatch)});
+    family.kernels->rows(job.in_at(kept.in), inner_in(p.kept) * family.size, rows,
+                         p.length * family.components, family.components, sums, kPlane);
+    store_results(family, sums, kPlane, rows, p.out, job.out_at(kept.out), inner_out(p.kept));
     kept.advance(rows);
     at += rows;
   }
@@ -132,8 +117,7 @@ void plain_rows(const Job& job, int64_t begin, int64_t end) {
 void whole_rows(const Job& job, int64_t begin, int64_t end) {
   const Problem& p = job.problem;
   const Family& family = job.family;
-  if (!family.converts && p.reduced.count <= 1 && job.span < kSegmentsACall)
-    return plain_rows(job, begin, end);
+  if (!family.converts && p.reduced.count <= 1 && job.span == 1) return short_rows(job, begin, end);
   RowReducer reducer(job);
   constexpr int kPlane = 2 * kBatch;
   Word sums[2 * kPlane];

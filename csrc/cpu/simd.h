@@ -37,16 +37,21 @@ constexpr int kColumnPad = 64;
 
 struct Kernels {
   // Sums `count` rows of n components (at most one segment), `pitch` bytes apart. Row r leaves
-  // `components` (1 or 2) results at out[r * components]. With `side_by_side`, the rows are read
-  // as several streams, which is faster where no cache holds them.
-  void (*rows)(const char* x, int64_t pitch, int64_t count, int64_t n, int components,
-               bool side_by_side, Word* out, int64_t plane);
+  // `components` (1 or 2) results at out[r * components].
+  void (*rows)(const char* x, int64_t pitch, int64_t count, int64_t n, int components, Word* out,
+               int64_t plane);
   // acc[c] = ((acc[c] + row[0][c]) + row[1][c]) + …, from zero where `fresh`. With `into`, the
   // result goes to into[c] = combine(into[c], result) instead, and acc holds nothing of use after.
   void (*columns)(const char* const* row, int rows, int64_t width, bool fresh, Word* acc,
                   Word* into, int64_t plane);
+  // acc[c] = the sum of column c in kCpuColumnLanes lanes that merge by halving (plan/cpu_order.h),
+  // all rows side by side: for a few rows.
+  void (*few_rows)(const char* const* row, int rows, int64_t width, Word* acc, int64_t plane);
   // a[c] = combine(a[c], b[c]); b may start inside a, `width` or more words on.
   void (*merge)(Word* a, const Word* b, int64_t width, int64_t plane);
+  // acc[c] = the value that acc[c] stands for, in one plane, NaN as one bit pattern: x86 would
+  // otherwise let the order of operands show. Writes whole vectors of up to 4.
+  void (*finish)(Word* acc, int64_t width, int64_t plane);
   int size;    // bytes of a component
   int planes;  // of the accumulator
 };

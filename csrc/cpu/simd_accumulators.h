@@ -7,6 +7,11 @@
 namespace reduce_ops::cpu {
 namespace {
 
+template <class V>
+RO_INLINE V canonical(V x) {
+  return x == x ? x : V{} + std::numeric_limits<double>::quiet_NaN();
+}
+
 template <class T, int N>
 struct Plain {  // double, or int64 as uint64
   using vector_t = Vector<T, N>;
@@ -19,6 +24,10 @@ struct Plain {  // double, or int64 as uint64
     return a;
   }
   RO_MEMBER void store(Word* acc, int64_t /*plane*/) const { memcpy(acc, &sum, sizeof(sum)); }
+  RO_MEMBER vector_t value() const {
+    if constexpr (std::is_same_v<T, double>) return canonical(sum);
+    return sum;
+  }
   RO_MEMBER void add(vector_t x) { sum = fused_add(sum, x); }
   RO_MEMBER void merge(Plain b) { sum += b.sum; }
   // Lane i with lane i + N/2.
@@ -41,6 +50,8 @@ struct Pair {  // DoublePair
     memcpy(acc, &hi, sizeof(hi));
     memcpy(acc + plane, &lo, sizeof(lo));
   }
+  // The sum of both where it is finite, as value_of of core/monoids.h.
+  RO_MEMBER vector_t value() const { return canonical(hi - hi == 0 ? hi + lo : hi); }
   RO_MEMBER void add(vector_t x) {
     vector_t error;
     hi = sum_of(hi, x, error);

@@ -136,6 +136,54 @@ void sum_columns(const char* const* row, int rows, int64_t width, bool fresh, Wo
   }
 }
 
+// The lanes kFirst, kFirst + kStep, … of a block of columns, merged; load(row, v) returns vector v.
+template <class T, int kVectors, int kFirst, int kStep, class Load>
+RO_INLINE void sum_lanes(int rows, Accumulator<T>* a, Load&& load) {
+  if constexpr (kStep == kCpuColumnLanes) {
+    static_for<kVectors>([&](auto v) RO_MEMBER { a[v] = Accumulator<T>::zero(); });
+    _Pragma("GCC unroll 1") for (int r = kFirst; r < rows; r += kStep)
+        static_for<kVectors>([&](auto v) RO_MEMBER { a[v].add(load(r, v)); });
+  } else {
+    sum_lanes<T, kVectors, kFirst, 2 * kStep>(rows, a, load);
+    if (kFirst + kStep >= rows) return;
+    Accumulator<T> b[kVectors];
+    sum_lanes<T, kVectors, kFirst + kStep, 2 * kStep>(rows, b, load);
+    static_for<kVectors>([&](auto v) RO_MEMBER { a[v].merge(b[v]); });
+  }
+}
+
+template <class T>
+void sum_few_rows(const char* const* row, int rows, int64_t width, Word* acc, int64_t plane) {
+  constexpr int kVectors = kBlockVectors<T> / 2;  // and as many again in each step of the tree
+  constexpr int kBytes = Decoder<T>::kBytes;
+  const auto block = [&](int64_t c, auto vectors, auto&& load) RO_MEMBER {
+    Accumulator<T> a[vectors];
+    sum_lanes<T, vectors, 0, 1>(rows, a, load);
+    static_for<vectors>([&](auto v) RO_MEMBER { a[v].store(acc + c + v * kWidth, plane); });
+  };
+  int64_t c = 0;
+  const auto whole = [&](int r, int v) RO_MEMBER {
+    return load<T>(row[r] + c * int64_t(sizeof(T)) + v * kBytes);
+  };
+  for (; c + kVectors * kWidth <= width; c += kVectors * kWidth)
+    block(c, std::integral_constant<int, kVectors>{}, whole);
+  for (; c + kWidth <= width; c += kWidth) block(c, std::integral_constant<int, 1>{}, whole);
+  if (c < width)
+    block(c, std::integral_constant<int, 1>{}, [&](int r, int) RO_MEMBER {
+      return load<T>(row[r] + c * int64_t(sizeof(T)), int(width - c));
+    });
+}
+
+template <class T>
+void finish_columns(Word* acc, int64_t width, int64_t plane) {
+  if constexpr (std::is_floating_point_v<decltype(widen(T{}))>) {
+    for (int64_t c = 0; c < width; c += kWidth) {
+      const Doubles value = Accumulator<T>::load(acc + c, plane).value();
+      memcpy(acc + c, &value, sizeof(value));
+    }
+  }
+}
+
 template <class T>
 void merge_columns(Word* a, const Word* b, int64_t width, int64_t plane) {
   for (int64_t c = 0; c < width; c += kWidth) {

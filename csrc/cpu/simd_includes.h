@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -12,3 +13,4 @@
 
 #include "core/elements.h"
 #include "cpu/simd.h"
+#include "plan/cpu_order.h"

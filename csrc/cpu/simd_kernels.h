@@ -35,8 +35,8 @@ RO_INLINE void sum_short_rows(const char* x, int64_t pitch, int64_t count, Word*
 }
 
 template <class T>
-void sum_rows(const char* x, int64_t pitch, int64_t count, int64_t n, int components,
-              bool side_by_side, Word* out, int64_t plane) {
+void sum_rows(const char* x, int64_t pitch, int64_t count, int64_t n, int components, Word* out,
+              int64_t plane) {
   if (components == 1) {
     switch (n) {
       case 1:
@@ -57,15 +57,8 @@ void sum_rows(const char* x, int64_t pitch, int64_t count, int64_t n, int compon
         return sum_short_rows<T, 8>(x, pitch, count, out, plane);
     }
   }
-  int64_t r = 0;
-  if (side_by_side && n >= RowSum<T>::kLeast && n * int64_t(sizeof(T)) >= kLeastSideBySide) {
-    const int64_t apart = count / kSideBySide;
-    for (; r < apart; ++r)
-      sum_side_by_side<T>(x + r * pitch, apart * pitch, n, components, out + r * components,
-                          apart * components, plane);
-    r *= kSideBySide;
-  }
-  for (; r < count; ++r) sum_row<T>(x + r * pitch, n, components, out + r * components, plane);
+  for (int64_t r = 0; r < count; ++r)
+    sum_row<T>(x + r * pitch, n, components, out + r * components, plane);
 }
 
 uint64_t read_all(const char* data, int64_t bytes) {
@@ -86,7 +79,12 @@ uint64_t read_all(const char* data, int64_t bytes) {
 
 template <class T>
 constexpr Kernels kernels_of() {
-  return {sum_rows<T>, sum_columns<T>, merge_columns<T>, sizeof(T),
+  return {sum_rows<T>,
+          sum_columns<T>,
+          sum_few_rows<T>,
+          merge_columns<T>,
+          finish_columns<T>,
+          sizeof(T),
           std::is_same_v<T, double> ? 2 : 1};
 }
 

@@ -22,17 +22,8 @@ RO_INLINE void merge_vectors(A* acc, int64_t used) {
   }
 }
 
-// Asks for the `bytes` bytes that come kFetchAhead later: the processor's own prefetching stops at
-// the end of a page.
-constexpr int kFetchAhead = 1024;
-template <int bytes>
-RO_INLINE void fetch(const char* p) {
-  static_for<bytes / 64>([&](auto line)
-                             RO_MEMBER { __builtin_prefetch(p + kFetchAhead + line * 64); });
-}
-
-// The running sum of one row in its lanes. add() takes whole steps, fetching `ahead` where the rows
-// come one after the other; finish() takes what is left.
+// The running sum of one row in its lanes. add() takes whole steps, finish() what is left. Nothing
+// is prefetched: the processor alone does better.
 template <class T>
 struct LaneSum {
   static constexpr int kStep = kLanes<T>;
@@ -44,11 +35,10 @@ struct LaneSum {
     static_for<kVectors>([&](auto v) RO_MEMBER { acc[v] = Accumulator<T>::zero(); });
     return true;
   }
-  RO_MEMBER void add(const char* p, int64_t n, bool ahead) {
+  RO_MEMBER void add(const char* p, int64_t n) {
     Accumulator<T> a[kVectors];  // in registers
     static_for<kVectors>([&](auto v) RO_MEMBER { a[v] = acc[v]; });
     _Pragma("GCC unroll 1") for (; n > 0; n -= kStep, p += kVectors * kBytes) {
-      if (ahead && std::is_floating_point_v<T>) fetch<kVectors * kBytes>(p);
       static_for<kVectors>([&](auto v) RO_MEMBER { a[v].add(load<T>(p + v * kBytes)); });
     }
     static_for<kVectors>([&](auto v) RO_MEMBER { acc[v] = a[v]; });
@@ -76,53 +66,18 @@ struct RowSum : LaneSum<T> {
 };
 
 template <class T, class Sum>
-RO_INLINE bool end_row(Sum& sum, const char* p, int64_t left, int64_t n, int components, Word* out,
-                       int64_t plane) {
-  const int64_t whole = left / Sum::kStep * Sum::kStep;
-  sum.add(p, whole, true);
-  return sum.finish(p + whole * int64_t(sizeof(T)), left - whole, n, components, out, plane);
-}
-
-template <class T, class Sum>
 RO_INLINE bool sum_row_with(const char* p, int64_t n, int components, Word* out, int64_t plane) {
   Sum sum;
-  return sum.start(p) && end_row<T>(sum, p, n, n, components, out, plane);
+  if (!sum.start(p)) return false;
+  const int64_t left = n % Sum::kStep;
+  sum.add(p, n - left);
+  return sum.finish(p + (n - left) * int64_t(sizeof(T)), left, n, components, out, plane);
 }
 
 template <class T>
 RO_INLINE void sum_row(const char* p, int64_t n, int components, Word* out, int64_t plane) {
   if (n >= RowSum<T>::kLeast && sum_row_with<T, RowSum<T>>(p, n, components, out, plane)) return;
   if (RowSum<T>::kLeast > 0) sum_row_with<T, LaneSum<T>>(p, n, components, out, plane);
-}
-
-// Several rows in turns of kTurnBytes, `apart` bytes from each other: the processor then fetches
-// ahead in each of them, which brings a third more from memory than one row after the other. Data
-// in a cache gains nothing and pays for moving the lanes to and fro.
-constexpr int kSideBySide = 4;
-constexpr int kTurnBytes = 1024;
-constexpr int64_t kLeastSideBySide = 512;  // bytes of a row
-
-template <class T>
-RO_INLINE void sum_side_by_side(const char* x, int64_t apart, int64_t n, int components, Word* out,
-                                int64_t out_apart, int64_t plane) {
-  constexpr int kTurn = kTurnBytes / sizeof(T);
-  RowSum<T> sums[kSideBySide];
-  bool sound = true;
-  static_for<kSideBySide>([&](auto s) RO_MEMBER { sound &= sums[s].start(x + s * apart); });
-  int64_t at = 0;
-  for (; sound && at + kTurn <= n; at += kTurn) {
-    for (int s = 0; s < kSideBySide; ++s)
-      sums[s].add(x + s * apart + at * int64_t(sizeof(T)), kTurn, false);
-  }
-  for (int s = 0; s < kSideBySide; ++s) {
-    const char* row = x + s * apart;
-    Word* to = out + s * out_apart;
-    // Each row as if it were alone, whatever the others are.
-    if (!sound)
-      sum_row<T>(row, n, components, to, plane);
-    else if (!end_row<T>(sums[s], row + at * int64_t(sizeof(T)), n - at, n, components, to, plane))
-      sum_row_with<T, LaneSum<T>>(row, n, components, to, plane);
-  }
 }
 
 }  // namespace

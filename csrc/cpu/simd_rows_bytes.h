@@ -33,7 +33,7 @@ struct RowSumOfBytes {
     static_for<kVectors>([&](auto v) RO_MEMBER { acc[v] = Plain<uint64_t, kWidth>::zero(); });
     return true;
   }
-  RO_MEMBER void add(const char* p, int64_t n, bool /*ahead*/) {
+  RO_MEMBER void add(const char* p, int64_t n) {
     Plain<uint64_t, kWidth> a[kVectors];  // in registers
     static_for<kVectors>([&](auto v) RO_MEMBER { a[v] = acc[v]; });
     _Pragma("GCC unroll 1") for (; n > 0; n -= kStep, p += kStep) {

@@ -57,17 +57,19 @@ struct RowSum<double> {
     l += fused(-q, x, scale);
     h = s;
   }
-  RO_MEMBER void add(const char* p, int64_t n, bool ahead) {
+  RO_MEMBER void add(const char* p, int64_t n) {
     const Doubles scale = Doubles{} + power(-exponent);
     Doubles h[kVectors], l[kVectors];  // in registers
     static_for<kVectors>([&](auto v) RO_MEMBER { h[v] = high[v], l[v] = low[v]; });
     Ints any = seen;
     _Pragma("GCC unroll 1") for (; n > 0; n -= kStep, p += kVectors * kBytes) {
-      if (ahead) fetch<kVectors * kBytes>(p);
-      static_for<kVectors>(
-          [&](auto v) RO_MEMBER { add_vector(h[v], l[v], load<double>(p + v * kBytes), scale); });
-      static_for<kVectors / 2>([&](auto v)
-                                   RO_MEMBER { any |= (Ints)h[2 * v] | (Ints)h[2 * v + 1]; });
+      // Two at a time: seen later, sums would have to be copied.
+      static_for<kVectors / 2>([&](auto pair) RO_MEMBER {
+        constexpr int v = 2 * pair;
+        add_vector(h[v], l[v], load<double>(p + v * kBytes), scale);
+        add_vector(h[v + 1], l[v + 1], load<double>(p + (v + 1) * kBytes), scale);
+        any = any_bits(any, (Ints)h[v], (Ints)h[v + 1]);
+      });
     }
     static_for<kVectors>([&](auto v) RO_MEMBER { high[v] = h[v], low[v] = l[v]; });
     seen = any;

@@ -85,6 +85,15 @@ RO_INLINE Doubles fused_sub(Doubles a, Doubles b) { return _mm256_fnmadd_pd(b, o
 RO_INLINE Doubles fused(Doubles a, Doubles b, Doubles c) { return _mm256_fmadd_pd(b, c, a); }
 #endif
 
+// a | b | c.
+#if RO_SIMD_MASKS
+RO_INLINE Ints any_bits(Ints a, Ints b, Ints c) {
+  return (Ints)_mm256_ternarylogic_epi64((__m256i)a, (__m256i)b, (__m256i)c, 0xfe);
+}
+#else
+RO_INLINE Ints any_bits(Ints a, Ints b, Ints c) { return a | (b | c); }
+#endif
+
 template <int kBytes>
 using Raw = Vector<char, kBytes>;
 
@@ -250,25 +259,43 @@ RO_INLINE typename Decoder<T>::vector_t load(const char* p, int count) {
 #if RO_SIMD_WIDTH == 4
 constexpr bool kStages = true;
 
+struct Floats16 {
+  __m256 first, second;
+};
+// 16 elements, in the order that staged() knows. A bfloat16 is the upper half of a float.
+// Interleaving works in 128-bit lanes, so the second and the third vector trade places.
+RO_INLINE Floats16 to_floats(Float16, const char* p) {
+  return {_mm256_cvtph_ps((__m128i)load_full<16>(p)),
+          _mm256_cvtph_ps((__m128i)load_full<16>(p + 16))};
+}
+RO_INLINE Floats16 to_floats(BFloat16, const char* p) {
+  const __m256i halves = (__m256i)load_full<32>(p), zero = {};
+  return {(__m256)_mm256_unpacklo_epi16(zero, halves), (__m256)_mm256_unpackhi_epi16(zero, halves)};
+}
+
 // Writes 16 elements, of which staged() returns vector v.
 template <class T>
-RO_INLINE void stage(const char* p, float* to);
-template <>
-void stage<Float16>(const char* p, float* to) {
-  static_for<2>([&](auto i) RO_MEMBER {
-    const __m256 floats = _mm256_cvtph_ps((__m128i)load_full<16>(p + 16 * i));
-    memcpy(to + 8 * i, &floats, 32);
-  });
+RO_INLINE void stage(const char* p, float* to) {
+  const Floats16 floats = to_floats(T{}, p);
+  memcpy(to, &floats.first, 32);
+  memcpy(to + 8, &floats.second, 32);
 }
-// A bfloat16 is the upper half of a float. Interleaving works in 128-bit lanes, so the second and
-// the third vector trade places.
-template <>
-void stage<BFloat16>(const char* p, float* to) {
-  const __m256i halves = (__m256i)load_full<32>(p), zero = {};
-  const __m256i first = _mm256_unpacklo_epi16(zero, halves);
-  const __m256i second = _mm256_unpackhi_epi16(zero, halves);
-  memcpy(to, &first, 32);
-  memcpy(to + 8, &second, 32);
+// Likewise the 16 sums of elements 16 apart, of n / 32 blocks of 32. Returns whether every one is
+// exact: a sum of floats is if taking away the one leaves the other.
+template <class T>
+RO_INLINE bool stage_sums(const char* p, int64_t n, float* to) {
+  __m256i other = {};
+  const auto add = [&](__m256 a, __m256 b, float* sums) RO_MEMBER {
+    const __m256 sum = a + b;
+    memcpy(sums, &sum, 32);
+    other |= (__m256i)(sum - a) ^ (__m256i)b;
+  };
+  for (; n > 0; n -= 32, p += 64, to += 16) {
+    const Floats16 a = to_floats(T{}, p), b = to_floats(T{}, p + 32);
+    add(a.first, b.first, to);
+    add(a.second, b.second, to + 8);
+  }
+  return _mm256_testz_si256(other, _mm256_set1_epi32(0x7fffffff));  // 0 and -0 are the same
 }
 template <class T>
 RO_INLINE Doubles staged(const float* from, int v) {
@@ -279,6 +306,10 @@ RO_INLINE Doubles staged(const float* from, int v) {
 constexpr bool kStages = false;
 template <class T>
 RO_INLINE void stage(const char*, float*) {}
+template <class T>
+RO_INLINE bool stage_sums(const char*, int64_t, float*) {
+  return false;
+}
 template <class T>
 RO_INLINE Doubles staged(const float*, int) {
   return Doubles{};

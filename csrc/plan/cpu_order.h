@@ -8,7 +8,9 @@
 // merging the lanes. In a segment, component c belongs to virtual lane c % L; a lane accumulates in
 // order, then lanes merge by halving: lane i with i + L/2, then L/4, down to one a component.
 // L is 32 (16 for float64, whose accumulator is a pair): 4 vectors of AVX-512, 8 of AVX2, enough
-// independent additions to hide their latency and few enough for 16 registers.
+// independent additions to hide their latency and few enough for 16 registers. Of float16 and
+// bfloat16 a lane takes sums of two: component c, c % 32 < 16, is added to component c + 16 (0 past
+// the row's end) and the sum belongs to lane c / 32 % 2 * 16 + c % 16.
 //
 // Columns. A segment is kCpuSegmentRows elements of the column. Element r belongs to virtual lane
 // r % kCpuColumnLanes; lanes accumulate and merge as above. The lanes make a narrow contiguous
