@@ -266,8 +266,14 @@ def test_rows_of_halves_keep_their_order(dtype, length):
     g = torch.Generator().manual_seed(length)
     exponents = torch.rand(length, generator=g) * (110 if dtype == torch.bfloat16 else 28)
     far_apart = (torch.randn(length, generator=g) * torch.exp2(exponents - 14)).to(dtype)
+    # The small one of each pair first, or second; the others cancel, so that they are the sum.
+    small = torch.randint(1, 4, (length,), generator=g).to(torch.float64) * 2.0**-24
+    large = (16 - torch.arange(length) % 2 * 32).to(torch.float64)
+    second = torch.arange(length) // 16 % 2 == 1
+    inputs = [torch.where(second, small, large), torch.where(second, large, small)]
     for x in (numbers((length,), dtype), far_apart, far_apart[torch.randperm(length, generator=g)]):
-        x = torch.cat([x, -x])[torch.randperm(2 * length, generator=g)[:length]]
+        inputs.append(torch.cat([x, -x])[torch.randperm(2 * length, generator=g)[:length]])
+    for x in inputs:
         steps = torch.zeros(-(-length // 64), 64, dtype=torch.float64)
         steps.view(-1)[:length] = x
         twos = steps.view(-1, 2, 2, 16)
@@ -276,7 +282,7 @@ def test_rows_of_halves_keep_their_order(dtype, length):
             lanes += two
         while len(lanes) > 1:
             lanes = lanes[: len(lanes) // 2] + lanes[len(lanes) // 2 :]
-        assert reduce_ops.sum(x) == lanes[0].to(dtype)
+        assert reduce_ops.sum(x.to(dtype)) == lanes[0].to(dtype)
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)

@@ -281,14 +281,15 @@ RO_INLINE void stage(const char* p, float* to) {
   memcpy(to + 8, &floats.second, 32);
 }
 // Likewise the 16 sums of elements 16 apart, of n / 32 blocks of 32. Returns whether every one is
-// exact: a sum of floats is if taking away the one leaves the other.
+// exact: a sum of floats is if taking away either one leaves the other. Taking away the larger one
+// is always exact and shows the sum's rounding; which is the larger is not known.
 template <class T>
 RO_INLINE bool stage_sums(const char* p, int64_t n, float* to) {
   __m256i other = {};
   const auto add = [&](__m256 a, __m256 b, float* sums) RO_MEMBER {
     const __m256 sum = a + b;
     memcpy(sums, &sum, 32);
-    other |= (__m256i)(sum - a) ^ (__m256i)b;
+    other |= ((__m256i)(sum - a) ^ (__m256i)b) | ((__m256i)(sum - b) ^ (__m256i)a);
   };
   for (; n > 0; n -= 32, p += 64, to += 16) {
     const Floats16 a = to_floats(T{}, p), b = to_floats(T{}, p + 32);
