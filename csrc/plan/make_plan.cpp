@@ -52,7 +52,8 @@ Plan plan_rows(const Problem& p, const DeviceTraits& device) {
     return plan;
   }
   const int64_t segments = row_segments(p);
-  if (segments <= kFewSegments || (shifted && p.outputs >= kShiftedRowsPerProcessor * processors)) {
+  if (segments <= (p.outputs >= processors ? kFewSegmentsOfManyRows : kFewSegments) ||
+      (shifted && p.outputs >= kShiftedRowsPerProcessor * processors)) {
     plan.engine = Engine::kBlockRow;
     return plan;
   }

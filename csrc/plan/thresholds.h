@@ -14,7 +14,8 @@ constexpr int kManyWarpRowsChunks = 512;
 constexpr int kWarpRowsPerProcessor = 32;
 // Rows of more segments are split over blocks: many equal blocks of one segment each keep every
 // multiprocessor busy to the end, where fewer blocks of several segments leave a last wave.
-constexpr int kFewSegments = 4;
+constexpr int kFewSegments = 2;
+constexpr int kFewSegmentsOfManyRows = 4;  // where every multiprocessor has rows
 // Blocks per multiprocessor that splitting aims at.
 constexpr int kSplitBlocksPerProcessor = 96;
 constexpr int kLoopedBlocksPerProcessor = 12;
