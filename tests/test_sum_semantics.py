@@ -254,3 +254,28 @@ def test_torch_function_modes_see_the_call(device):
             result = f(x, 1)
         assert any("sum" in text for text in recorder.names)
         assert torch.equal(result, torch.sum(x, 1))
+
+
+def test_whoever_watches_the_dispatcher_sees_the_op(device):
+    """Plain calls pass it by."""
+    from torch.profiler import ProfilerActivity, profile
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class Log(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            seen.append(func.name())
+            return func(*args, **(kwargs or {}))
+
+    x = torch.ones(3, 4, device=device)
+    for call in (lambda: reduce_ops.sum(x, 1), lambda: torch.ops.reduce_ops.sum(x, [1])):
+        seen = []
+        assert torch.equal(call(), torch.sum(x, 1))
+        with Log():
+            call()
+        assert seen == ["reduce_ops::sum.dim_IntList"]
+        with profile(activities=[ProfilerActivity.CPU]) as watched:
+            call()
+        assert "reduce_ops::sum" in [event.key for event in watched.key_averages()]
+        with torch.inference_mode():
+            assert call().is_inference()
+        assert not call().is_inference()

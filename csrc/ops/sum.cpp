@@ -7,8 +7,6 @@
 
 namespace reduce_ops {
 
-namespace {
-
 at::Tensor sum_dim(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim,
                    std::optional<at::ScalarType> dtype) {
   const Dims dims = wrap_dims(kSum, dim, self.dim());
@@ -18,6 +16,8 @@ at::Tensor sum_dim(const at::Tensor& self, at::OptionalIntArrayRef dim, bool kee
   execute_sum(request, pick_plan(request));
   return request.out;
 }
+
+namespace {
 
 at::Tensor& sum_dim_out(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim,
                         std::optional<at::ScalarType> dtype, at::Tensor& out) {
