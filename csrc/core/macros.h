@@ -5,11 +5,12 @@
 #define RO_HD __host__ __device__ __forceinline__
 #define RO_UNROLL _Pragma("unroll")
 #define RO_NO_UNROLL _Pragma("unroll 1")
-// Registers a thread of a kernel may use; older compilers bound them by the largest block alone.
+// Registers a thread of a kernel may use, and threads of its largest block, by which alone older
+// compilers bound them.
 #if __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1204
-#define RO_MAX_REGISTERS(count) __maxnreg__(count)
+#define RO_MAX_REGISTERS(count, threads) __maxnreg__(count)
 #else
-#define RO_MAX_REGISTERS(count) __launch_bounds__(512)
+#define RO_MAX_REGISTERS(count, threads) __launch_bounds__(threads)
 #endif
 #else
 #define RO_HD inline __attribute__((always_inline))

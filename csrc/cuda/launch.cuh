@@ -44,8 +44,10 @@ constexpr int kVectorColumns<Direct<Complex<T>>> = 1;
 template <>
 constexpr int kVectorColumns<AnyInteger> = 4;
 
-// Of dynamic shared memory, without asking for more.
+// Of dynamic shared memory: without asking for more, and what a block may have on every GPU
+// since 8.0.
 constexpr int64_t kDefaultSharedBytes = 48 << 10;
+constexpr int64_t kMaxSharedBytes = 99 << 10;
 
 struct Grid {
   int64_t blocks;
@@ -69,9 +71,10 @@ cudaError_t launch(void (*kernel)(Params...), const Grid& grid, cudaStream_t str
   config.attrs = &attribute;
   config.numAttrs = grid.overlap ? 1 : 0;
   if (grid.shared > kDefaultSharedBytes) {
+    // Always the same number: another thread may be about to launch the kernel with less.
     const cudaError_t error =
         cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
-                             cudaFuncAttributeMaxDynamicSharedMemorySize, int(grid.shared));
+                             cudaFuncAttributeMaxDynamicSharedMemorySize, int(kMaxSharedBytes));
     if (error != cudaSuccess) return error;
   }
   return cudaLaunchKernelEx(&config, kernel, args...);
@@ -87,7 +90,7 @@ cudaError_t run_combine(const Problem& p, int64_t columns, int64_t parts, void* 
   args.out = out;
   args.out_type = p.out;
   args.columns = columns;
-  args.length = p.length;
+  args.divisor = p.divisor;
   args.kept = AxesMap::of(p.kept);
   args.passes = 2;
   const int64_t across = combine_across(columns);
@@ -136,6 +139,7 @@ RowArgs row_args(const Problem& p, const Elements& elements, const void* in, voi
   args.load = row_load(p, elements);
   args.rows = p.outputs;
   args.length = p.length;
+  args.divisor = p.divisor;
   args.chunks = ceil_div(p.length * elements.size(), kChunkBytes);
   args.kept = AxesMap::of(p.kept);
   args.reduced = AxesMap::of(p.reduced);
@@ -209,6 +213,7 @@ cudaError_t run_thread_row(const Problem& p, const Elements& elements, const voi
   args.out = out;
   args.out_type = p.out;
   args.length = int(p.length);
+  args.divisor = p.divisor;
   args.pitch = args.length * elements.size();
   // About 8 KiB a block.
   args.rows_a_thread = std::clamp(8192 / (kThreadRowThreads * args.pitch), 1, 16);
@@ -242,6 +247,7 @@ cudaError_t run_columns(const Problem& p, const Plan& plan, const Elements& elem
   args.log_units = units_a_block(plan.across * plan.down, args.units);
   args.unit_blocks = uint32_t(ceil_div(args.units, int64_t(1) << args.log_units));
   args.length = p.length;
+  args.divisor = p.divisor;
   args.kept = AxesMap::of(p.kept);
   args.reduced = AxesMap::of(p.reduced);
   const int64_t threads = block_threads((plan.across * plan.down) << args.log_units);
@@ -287,6 +293,7 @@ cudaError_t run_narrow_columns(const Problem& p, const Plan& plan, const Element
   args.segments = plan.segments;
   args.segment_rows = segment_rows(p.length);
   args.length = p.length;
+  args.divisor = p.divisor;
   args.out_stride = p.kept.axis[0].out;
   const int pitch = narrow_pitch(args.segment_rows * args.columns * elements.size());
   const int64_t shared =

@@ -79,11 +79,12 @@ bool has_deep_columns(const Problem& p, int vector) {
   return vector > 1 && is_floating(p.in) && size_of(p.in) <= 4;
 }
 
-// The largest block whose registers fit a multiprocessor, and its trees 99 KiB of shared memory.
+// The largest block: half of kMaxColumnThreads for kernels with more registers (deep ones and those
+// for odd addresses), and where each thread's tree takes more shared memory.
 int64_t max_column_threads(const Problem& p, const Plan& plan) {
-  const bool few = plan.deep || plan.segments == kMaxColumnSegments ||
-                   (plan.vector > 1 && !aligned_columns(p, plan.vector));
-  return few ? kMaxColumnThreads / 2 : kMaxColumnThreads;
+  const bool shifted = plan.vector > 1 && !aligned_columns(p, plan.vector);
+  const bool half = plan.deep || shifted || plan.segments == kMaxColumnSegments;
+  return half ? kMaxColumnThreads / 2 : kMaxColumnThreads;
 }
 
 // The most segments that narrow_column takes a block.
@@ -290,7 +291,8 @@ std::string check_plan(const Plan& plan, const Problem& p) {
                std::to_string(most) + ", got " + std::to_string(plan.across) + " and " +
                std::to_string(plan.down);
       if (!power_of_two(plan.segments) || plan.segments > kMaxColumnSegments)
-        return "segments must be a power of two from 1 to 16, got " + std::to_string(plan.segments);
+        return "segments must be a power of two from 1 to " + std::to_string(kMaxColumnSegments) +
+               ", got " + std::to_string(plan.segments);
       const int64_t parts = column_parts(p, plan);
       if ((parts > 1) != (plan.engine == Engine::kSplitColumn))
         return "the plan makes " + std::to_string(parts) +

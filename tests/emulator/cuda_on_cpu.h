@@ -25,7 +25,7 @@
 #define __launch_bounds__(...)
 #define __forceinline__ inline
 #define __noinline__
-#define RO_MAX_REGISTERS(count)
+#define RO_MAX_REGISTERS(count, threads)
 
 namespace emulator {
 
