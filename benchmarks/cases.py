@@ -1,4 +1,4 @@
-"""What the benchmark of `sum` measures: one `Case` a point, all of them listed here."""
+"""What the benchmark measures: one `Case` a point, all of them listed here."""
 
 from __future__ import annotations
 
@@ -28,12 +28,13 @@ LARGE = (
 SMALL = ((1, 1024), (32, 1024), (128, 4096), (1024, 4096))
 CPU_SHAPES = ((256, 64), (1024, 1024), (8192, 2048), (65_536, 256), (16_384, 16_384))
 MAIN_DTYPES = ("bfloat16", "float32")
+OPS = ("sum", "mean")
 OTHER_DTYPES = ("float16", "float64", "int64", "int32", "bool", "complex64")
 
 
 @dataclass(frozen=True)
 class Case:
-    """A sum of a tensor of `shape` over `dim` (None: all).
+    """`op` of a tensor of `shape` over `dim` (None: all).
 
     `layout` says how it lies in memory: "offset" starts one element past an aligned address,
     "transposed" is the `.t()` of a contiguous tensor.
@@ -43,10 +44,11 @@ class Case:
     dim: Dims
     dtype: str
     layout: str = "contiguous"
+    op: str = "sum"
 
     @property
     def name(self) -> str:
-        return f"sum {case_text(self.shape, self.dim, self.layout)} {self.dtype}"
+        return f"{self.op} {case_text(self.shape, self.dim, self.layout)} {self.dtype}"
 
     @property
     def numel(self) -> int:
@@ -65,7 +67,7 @@ class Case:
 
 
 _NAME = re.compile(
-    r"(?:sum )?(?P<over>rows|columns|all|dim [\d,]+ of) (?P<size>\d+(?:x\d+)*)"
+    rf"(?:(?P<op>{'|'.join(OPS)}) )?(?P<over>rows|columns|all|dim [\d,]+ of) (?P<size>\d+(?:x\d+)*)"
     rf"(?: (?P<layout>{'|'.join(LAYOUTS)}))? (?P<dtype>\w+)"
 )
 
@@ -89,7 +91,7 @@ def parse_case(text: str) -> Case:
         raise ValueError(f"{text!r}: a shape of {len(shape)} dims does not fit the rest")
     if match["dtype"] not in MAIN_DTYPES + OTHER_DTYPES:
         raise ValueError(f"{text!r}: the dtype is none of {', '.join(MAIN_DTYPES + OTHER_DTYPES)}")
-    return Case(shape, dim, match["dtype"], layout)
+    return Case(shape, dim, match["dtype"], layout, match["op"] or "sum")
 
 
 def _grid(shapes: tuple[tuple[int, ...], ...], dtypes: tuple[str, ...]) -> Iterator[Case]:
@@ -119,6 +121,8 @@ def cuda_cases() -> list[Case]:
         cases += [Case((2**22, 3), 0, dtype), Case((2**20, 16), 0, dtype)]
     for dtype in OTHER_DTYPES:
         cases += [Case((8192, 8192), dim, dtype) for dim in (1, 0, None)]
+    for dtype in MAIN_DTYPES:
+        cases += [Case((8192, 8192), dim, dtype, op="mean") for dim in (1, 0, None)]
     return cases
 
 
@@ -129,6 +133,7 @@ def cpu_cases() -> list[Case]:
     cases += [Case((4096, 4096), dim, "float32", "transposed") for dim in (1, 0)]
     cases += [Case((2**22, 3), 0, "float32"), Case((2**22, 3), 1, "float32")]
     cases.append(Case((32, 64, 56, 56), (0, 2, 3), "float32", "channels_last"))
+    cases += [Case((8192, 2048), dim, "float32", op="mean") for dim in (1, 0, None)]
     return cases
 
 

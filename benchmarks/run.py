@@ -1,4 +1,4 @@
-"""Measures `sum` against torch and against the read limit, and writes benchmark records.
+"""Measures the ops against torch and against the read limit, and writes benchmark records.
 
     python -m benchmarks.run                                  every case on the GPU (else the CPU)
     python -m benchmarks.run --filter 'columns.*bfloat16'     some cases; nothing is written
@@ -56,22 +56,24 @@ class Inputs:
 
 
 def provider_call(provider: str, x: torch.Tensor, case: Case) -> Callable[[], object]:
+    ours, theirs = getattr(reduce_ops, case.op), getattr(torch, case.op)
     if provider == "reduce_ops":
-        return lambda: reduce_ops.sum(x, case.dim)
+        return lambda: ours(x, case.dim)
     if provider == "torch":
-        return lambda: torch.sum(x, case.dim)
+        return lambda: theirs(x, case.dim)
     torch._dynamo.reset()
-    compiled = torch.compile(lambda t: torch.sum(t, case.dim), dynamic=False)
+    compiled = torch.compile(lambda t: theirs(t, case.dim), dynamic=False)
     return lambda: compiled(x)
 
 
 def is_right(x: torch.Tensor, case: Case) -> bool:
-    """Whether our sum is what torch gets in double precision, within our ulp and its rounding."""
-    got = reduce_ops.sum(x, case.dim)
+    """Whether our result is torch's in double precision, within our ulp and its rounding."""
+    ours, theirs = getattr(reduce_ops, case.op), getattr(torch, case.op)
+    got = ours(x, case.dim)
     if not (x.is_floating_point() or x.is_complex()):
-        return torch.equal(got, torch.sum(x, case.dim))
+        return torch.equal(got, theirs(x, case.dim))
     wide = torch.complex128 if x.is_complex() else torch.float64
-    want = torch.sum(x, case.dim, dtype=wide)
+    want = theirs(x, case.dim, dtype=wide)
     slack = torch.finfo(x.dtype).eps * want.abs() + 1e-13 * x.numel() / max(want.numel(), 1)
     return bool(((got.to(wide) - want).abs() <= slack).all())
 
@@ -94,8 +96,8 @@ class Recorder:
     def case(self, case: Case, inputs: Inputs) -> list[dict]:
         x = inputs.take(case)
         if not is_right(x, case):
-            raise RuntimeError("reduce_ops gave a wrong sum")
-        plan = reduce_ops.explain("sum", x, dim=case.dim)
+            raise RuntimeError("reduce_ops gave a wrong result")
+        plan = reduce_ops.explain(case.op, x, dim=case.dim)
         buffer = inputs.bytes.take(plan.bytes)
         runs = {p: provider_call(p, x, case) for p in self.providers}
         runs["yardstick"] = lambda: reduce_ops._C.read_yardstick(buffer)
@@ -103,7 +105,7 @@ class Recorder:
         yardstick = times.pop("yardstick")
         return [
             {
-                "op": "sum",
+                "op": case.op,
                 "shape": list(case.shape),
                 "dim": list(case.dim) if isinstance(case.dim, tuple) else case.dim,
                 "dtype": case.dtype,
@@ -186,16 +188,16 @@ def sweep(device: str, cases: list[Case], plans: list[str], repeats: int) -> Non
 
 def sweep_case(case: Case, inputs: Inputs, plans: list[str], timer: Timer, repeats: int) -> None:
     x = inputs.take(case)
-    chosen = reduce_ops.explain("sum", x, dim=case.dim)
+    chosen = reduce_ops.explain(case.op, x, dim=case.dim)
     dims = None if case.dim is None else [case.dim] if isinstance(case.dim, int) else case.dim
-    want = reduce_ops.sum(x, case.dim)
+    want = getattr(reduce_ops, case.op)(x, case.dim)
     buffer = inputs.bytes.take(chosen.bytes)
     runs: dict[str, Callable[[], object]] = {
         "yardstick": lambda: reduce_ops._C.read_yardstick(buffer)
     }
     notes: dict[str, str] = {}
     for plan in dict.fromkeys([chosen.plan, *plans]):
-        run = functools.partial(reduce_ops._C.sum_with_plan, x, dims, False, None, plan)
+        run = functools.partial(reduce_ops._C.run_with_plan, case.op, x, dims, False, None, plan)
         try:
             notes[plan] = "" if same_bits(run(), want) else "other bits"
             runs[plan] = run

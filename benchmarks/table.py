@@ -76,7 +76,8 @@ def _device_lines(records: list[dict], peers: Peers) -> list[str]:
     marked: list[str] = []
     counts: dict[str, int] = {}
     cases = {k: c for k, c in cases_of(records).items() if "reduce_ops" in c}
-    for (_, _, name, dtype), case in cases.items():
+    for (_, op, over, dtype), case in cases.items():
+        name = over if op == "sum" else f"{op} {over}"
         ours, theirs = case["reduce_ops"], case.get("torch")
         peer = peers.get(_peer_key(ours)) if peers else None
         times = [ours["us"], *(case[p]["us"] if p in case else None for p in others)]

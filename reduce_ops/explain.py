@@ -10,8 +10,6 @@ import torch
 
 from . import _C
 
-_EXPLAIN = {"sum": _C.explain_sum}
-
 
 @dataclass(frozen=True)
 class Explanation:
@@ -85,14 +83,14 @@ def explain(
 ) -> Explanation:
     """Explain how ``reduce_ops.<op>(input, dim, keepdim, dtype=dtype)`` would be computed.
 
-    Nothing is summed; an input with more axes than a kernel takes is copied, as the op would do.
+    Nothing is computed; an input with more axes than a kernel takes is copied, as the op would do.
     Raises ``ValueError`` for an unknown op, else what the op itself raises, and
     ``NotImplementedError`` for tensors without memory (meta tensors).
     """
-    if op not in _EXPLAIN:
-        raise ValueError(f"reduce_ops.explain: op is {op!r}, expected one of {sorted(_EXPLAIN)}")
+    if op not in _C.OPS:
+        raise ValueError(f"reduce_ops.explain: op is {op!r}, expected one of {sorted(_C.OPS)}")
     dims = _dims(dim)
-    facts = _EXPLAIN[op](input, dims, keepdim, dtype)
+    facts = _C.explain(op, input, dims, keepdim, dtype)
     bandwidth = _bandwidth(input.device)
     return Explanation(
         op=op,

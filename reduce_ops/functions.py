@@ -11,27 +11,35 @@ from torch.overrides import handle_torch_function
 from . import _C
 
 
-def _shorten(packet: torch._ops.OpOverloadPacket) -> None:
-    """Let calls of ``torch.ops.reduce_ops.sum`` go straight to an argument parser of its own.
+def _shorten(op: str) -> None:
+    """Let calls of ``torch.ops.reduce_ops.<op>`` go straight to an argument parser of its own.
 
     The generic one costs more than the rest of a small call, and the way to it in Python as much as
     the new one. TorchScript finds an operator by its entry point, so that is made known there too.
     """
+    packet = getattr(torch.ops.reduce_ops, op)
     name = packet._qualified_op_name
-    packet._op = _C.sum_op(packet._op)
+    packet._op = _C.entry(op, packet._op, True)
     torch.jit._builtins._register_builtin(packet._op, name)
     kind = type(packet)
     packet.__class__ = type(kind.__name__, (kind,), {"__call__": staticmethod(packet._op)})
 
 
-_shorten(torch.ops.reduce_ops.sum)
+def _entry(op: str):
+    """The op in C++, which gives the call to the public function where a tensor overrides it."""
+
+    def overridden(input, dim=None, keepdim=False, *, dtype=None, out=None):
+        public = globals()[op]
+        return handle_torch_function(
+            public, (input, out), input, dim, keepdim, dtype=dtype, out=out
+        )
+
+    _shorten(op)
+    return _C.entry(op, overridden, False)
 
 
-def _overridden(input, dim=None, keepdim=False, *, dtype=None, out=None):
-    return handle_torch_function(sum, (input, out), input, dim, keepdim, dtype=dtype, out=out)
-
-
-_sum = _C.sum(_overridden)
+_sum = _entry("sum")
+_mean = _entry("mean")
 
 
 def sum(
@@ -80,3 +88,48 @@ def sum(
     if dtype is None and out is None:
         return _sum(input, dim, keepdim)
     return _sum(input, dim, keepdim, dtype=dtype, out=out)
+
+
+def mean(
+    input: torch.Tensor,
+    dim: int | Sequence[int] | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: torch.dtype | None = None,
+    out: torch.Tensor | None = None,
+) -> torch.Tensor:
+    """Mean of the elements of ``input`` over ``dim``; a drop-in for :func:`torch.mean`.
+
+    Args:
+        input: tensor of any shape and strides on the CPU or a CUDA device; float16, bfloat16,
+            float32, float64, complex64 or complex128, or with ``dtype`` bool and integers too.
+        dim: dim or dims to reduce, negative ones counted from the end. ``None`` and an empty
+            sequence reduce all of them.
+        keepdim: keep reduced dims with size 1.
+        dtype: floating point or complex; elements are cast to it before they are added, and it is
+            the result's dtype. Default: ``input.dtype`` (``out.dtype`` with ``out``).
+        out: tensor to write the result into; resized where its shape differs. It may lie between
+            the elements of ``input``.
+
+    Returns:
+        ``input``'s shape without ``dim`` (with size 1 there if ``keepdim``). The mean of no
+        elements is NaN.
+
+    The sum is that of :func:`reduce_ops.sum` before it is rounded, and is divided in float64 (the
+    pair of float64 of a float64 sum with one more step of the division), so that the result is
+    within 1 ulp of the exact mean where a sum is, float16 sums that overflow included.
+
+    Raises:
+        RuntimeError: ``input`` (or ``dtype``, ``out``) has an integer dtype; a dim appears twice;
+            ``out`` as for :func:`reduce_ops.sum`.
+        IndexError: a dim is out of range.
+        TypeError: an argument has the wrong type.
+        NotImplementedError: sparse or quantized input, or an unsupported dtype.
+    """
+    if is_dynamo_compiling():
+        if out is not None:
+            return torch.ops.reduce_ops.mean.out(input, dim, keepdim, dtype=dtype, out=out)
+        return torch.ops.reduce_ops.mean.dim(input, dim, keepdim, dtype=dtype)
+    if dtype is None and out is None:
+        return _mean(input, dim, keepdim)
+    return _mean(input, dim, keepdim, dtype=dtype, out=out)

@@ -69,8 +69,10 @@ class Emulator:
         self.call = ctypes.CDLL(str(library)).emulate_sum
         self.call.restype = ctypes.c_char_p
 
-    def sum(self, x: torch.Tensor, dims, dtype=None, plan: str = "") -> torch.Tensor:
-        """As reduce_ops._C.sum_with_plan; no plan: the planner's own."""
+    def sum(
+        self, x: torch.Tensor, dims, dtype=None, plan: str = "", mean: bool = False
+    ) -> torch.Tensor:
+        """As reduce_ops._C.run_with_plan; no plan: the planner's own."""
         cast = dtype or (x.dtype if x.dtype.is_floating_point or x.dtype.is_complex else None)
         cast = cast or torch.int64
         sizes = [size for d, size in enumerate(x.shape) if d not in dims]
@@ -90,6 +92,7 @@ class Emulator:
             ctypes.c_int(DTYPES.index(cast)),
             ctypes.c_void_p(x.data_ptr()),
             ctypes.c_void_p(out.data_ptr()),
+            ctypes.c_int(mean),
             plan.encode(),
         ).decode()
         if message:
@@ -98,6 +101,6 @@ class Emulator:
         assert (guards == torch.full((), 77, dtype=cast)).all(), f"{plan} wrote past out"
         return out
 
-    def all_plans(self, x: torch.Tensor, dims, dtype=None) -> dict[str, torch.Tensor]:
+    def all_plans(self, x: torch.Tensor, dims, dtype=None, mean=False) -> dict[str, torch.Tensor]:
         """The result of every candidate plan that accepts the problem."""
-        return accepted_plans("cuda", lambda plan: self.sum(x, dims, dtype, plan))
+        return accepted_plans("cuda", lambda plan: self.sum(x, dims, dtype, plan, mean))

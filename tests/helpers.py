@@ -161,10 +161,12 @@ def assert_equal(actual: torch.Tensor, expected: torch.Tensor, what="") -> None:
         )
 
 
-def assert_like_torch(x: torch.Tensor, dim=None, keepdim=False, dtype=None) -> None:
-    what = f"sum of {tuple(x.shape)} {name(x.dtype)}, {x.stride()=}, {dim=}, {keepdim=}, {dtype=}"
-    actual = reduce_ops.sum(x, dim, keepdim, dtype=dtype)
-    assert_equal(actual, torch.sum(x, dim, keepdim, dtype=dtype), what)
+def assert_like_torch(
+    x: torch.Tensor, dim=None, keepdim=False, dtype=None, op: str = "sum"
+) -> None:
+    what = f"{op} of {tuple(x.shape)} {name(x.dtype)}, {x.stride()=}, {dim=}, {keepdim=}, {dtype=}"
+    actual = getattr(reduce_ops, op)(x, dim, keepdim, dtype=dtype)
+    assert_equal(actual, getattr(torch, op)(x, dim, keepdim, dtype=dtype), what)
     if actual.numel():
         mine, theirs = actual.untyped_storage().data_ptr(), x.untyped_storage().data_ptr()
         assert mine != theirs, f"{what}: the result shares memory with the input"
@@ -243,10 +245,12 @@ def engine_of(plan: str) -> str:
     return plan.partition("(")[0]
 
 
-def forced_plans(x: torch.Tensor, dims, keepdim=False, dtype=None) -> dict[str, torch.Tensor]:
+def forced_plans(
+    x: torch.Tensor, dims, keepdim=False, dtype=None, op: str = "sum"
+) -> dict[str, torch.Tensor]:
     """The result of every candidate plan that accepts the problem."""
     return accepted_plans(
-        x.device.type, lambda plan: _C.sum_with_plan(x, dims, keepdim, dtype, plan)
+        x.device.type, lambda plan: _C.run_with_plan(op, x, dims, keepdim, dtype, plan)
     )
 
 

@@ -77,9 +77,9 @@ def bits(x):
 def test_every_plan_gives_the_same_bits(dtype):
     for what, x, dim in layouts(dtype):
         expected = reduce_ops.sum(x, dim)
-        engine = _C.explain_sum(x, dim)["plan"].split("(")[0]
+        engine = _C.explain("sum", x, dim)["plan"].split("(")[0]
         for plan in PLANS:
-            got = _C.sum_with_plan(x, dim, False, None, f"{engine}({plan})")
+            got = _C.run_with_plan("sum", x, dim, False, None, f"{engine}({plan})")
             assert bits(got).equal(bits(expected)), (what, plan)
 
 

@@ -90,3 +90,16 @@ def test_sums_of_one_element(dtype, emulator):
         assert_same_bits(result, expected, plan)
     for plan, result in emulator.all_plans(nan, (1,)).items():
         assert torch.equal(result.isnan(), nan[:, 0].isnan()), plan
+
+
+@pytest.mark.parametrize("dtype", (torch.float32, torch.bfloat16, torch.float64), ids=name)
+def test_means(dtype, emulator):
+    """The exact sum of small numbers, divided once."""
+    for shape, dims in (((3, 77), (1,)), ((77, 40), (0,)), ((5000, 3), (0,)), ((2, 9001), (1,))):
+        x = small_values(shape, dtype)
+        length = x.size(dims[0])
+        expected = (wide_sum(x, dims) / length).to(dtype)
+        results = emulator.all_plans(x, dims, mean=True)
+        assert len(results) > 1
+        for plan, result in results.items():
+            assert torch.equal(result, expected), (plan, shape)

@@ -95,7 +95,7 @@ def test_what_is_no_plan_is_refused_with_a_sentence(text):
     assert text.strip() in str(error.value)
     x = torch.ones(4)
     with pytest.raises(ValueError, match=r"plan"):
-        _C.sum_with_plan(x, [0], False, None, text)
+        _C.run_with_plan("sum", x, [0], False, None, text)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_what_is_no_plan_is_refused_with_a_sentence(text):
 )
 def test_a_plan_that_does_not_fit_is_refused_with_a_reason(text, shape, dims, word):
     with pytest.raises(ValueError, match=word) as error:
-        _C.sum_with_plan(torch.ones(shape), dims, False, None, text)
+        _C.run_with_plan("sum", torch.ones(shape), dims, False, None, text)
     assert text in str(error.value)
 
 
@@ -149,7 +149,7 @@ def test_a_plan_that_does_not_fit_is_refused_with_a_reason(text, shape, dims, wo
 def test_cuda_plans_that_do_not_fit(text, shape, dims):
     x = torch.ones(shape, device="cuda")
     with pytest.raises(ValueError, match=r"plan"):
-        _C.sum_with_plan(x, dims, False, None, text)
+        _C.run_with_plan("sum", x, dims, False, None, text)
     assert reduce_ops.sum(x, dims).sum().item() == x.numel()  # the device still works
 
 
@@ -272,7 +272,7 @@ def test_the_plan_of_a_tensor_is_the_plan_of_its_description():
                 0,
                 torch.get_num_threads(),
             )
-            assert _C.explain_sum(x, dims)["plan"] == described, layout
+            assert _C.explain("sum", x, dims)["plan"] == described, layout
 
 
 def test_bad_descriptions_are_refused():
@@ -288,8 +288,8 @@ def test_the_default_plan_is_accepted_when_forced(device):
     for layout, make in LAYOUTS.items():
         x = make(torch.float32, device)
         for dims in (None, *([d] for d in range(x.dim()))):
-            text = _C.explain_sum(x, dims)["plan"]
-            result = _C.sum_with_plan(x, dims, False, None, text)
+            text = _C.explain("sum", x, dims)["plan"]
+            result = _C.run_with_plan("sum", x, dims, False, None, text)
             assert torch.equal(result, torch.sum(x, dims)), (layout, dims)
             assert engine_of(text) in {engine_of(p) for p in forced_plans(x, dims)}
 
@@ -307,7 +307,7 @@ def test_explain(dtype, device):
         assert tuple(e.shape) == (6, 70)
         assert str(e.dtype).removeprefix("torch.") == name(dtype)
         assert torch.device(e.device).type == device
-        assert e.plan == _C.explain_sum(x, dims)["plan"]
+        assert e.plan == _C.explain("sum", x, dims)["plan"]
         assert e.bytes == x.nbytes + torch.sum(x, dim).nbytes
         assert e.limit_us is None or e.limit_us > 0
         assert e.plan in str(e)
@@ -340,7 +340,7 @@ def test_tensors_without_memory_have_no_plan():
     x = torch.ones((3, 4), device="meta")
     for call in (
         lambda: reduce_ops.explain("sum", x, dim=1),
-        lambda: _C.sum_with_plan(x, [1], False, None, "cpu_row()"),
+        lambda: _C.run_with_plan("sum", x, [1], False, None, "cpu_row()"),
     ):
         with pytest.raises(NotImplementedError, match=r"reduce_ops\.sum: input.* meta"):
             call()

@@ -141,7 +141,7 @@ def test_cuda_graphs(shape, dim):
 def test_calls_on_two_streams_do_not_share_scratch_memory():
     xs = [small_values((2, 2_000_003), torch.float32, "cuda", seed) for seed in range(4)]
     expected = [reduce_ops.sum(x, 1) for x in xs]
-    assert engine_of(_C.explain_sum(xs[0], [1])["plan"]) == "split_row"
+    assert engine_of(_C.explain("sum", xs[0], [1])["plan"]) == "split_row"
     streams = [torch.cuda.Stream() for _ in xs]
     torch.cuda.synchronize()
     for _ in range(20):

@@ -165,7 +165,7 @@ def test_the_other_device_is_refused(device):
     x = torch.ones((4, 40), device=device)
     plan = "block_row()" if device == "cpu" else "cpu_row(parts=1)"
     with pytest.raises((ValueError, RuntimeError), match=r"(?i)cuda|cpu"):
-        _C.sum_with_plan(x, [1], False, None, plan)
+        _C.run_with_plan("sum", x, [1], False, None, plan)
 
 
 # Shapes for compute-sanitizer: (plan, dtype, shape, dims, elements before the first).
@@ -218,7 +218,7 @@ def test_one_shape_for_each_engine_and_way_to_load(plan, dtype, shape, dims, off
     cpu = small_values(shape, dtype)
     exact = wide_sum(cpu, dims)
     x = at_offset(cpu.cuda(), offset)
-    result = _C.sum_with_plan(x, list(dims), False, None, plan)
+    result = _C.run_with_plan("sum", x, list(dims), False, None, plan)
     assert torch.equal(result.cpu(), exact.to(result.dtype))
 
 

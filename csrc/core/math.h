@@ -1,6 +1,7 @@
 // Exact sums of two numbers, 16-bit floats, complex numbers: what accumulators are made of.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
@@ -49,6 +50,15 @@ RO_HD double two_sum(double a, double b, double& error) {
   error = (a - (s - t)) + (b - t);
 #endif
   return s;
+}
+
+// a * b + c with one rounding.
+RO_HD double fused_multiply_add(double a, double b, double c) {
+#if defined(__CUDA_ARCH__)
+  return __fma_rn(a, b, c);
+#else
+  return std::fma(a, b, c);
+#endif
 }
 
 RO_HD float to_float(BFloat16 x) { return bit_cast<float>(uint32_t(x.bits) << 16); }

@@ -29,14 +29,23 @@ RO_HD Complex<A> add(Complex<A> a, Complex<B> b) {
   return {add(a.re, b.re), add(a.im, b.im)};
 }
 
-// What an accumulator stands for, in the type its value is stored from.
-RO_HD double value_of(double a) { return a; }
-RO_HD int64_t value_of(int64_t a) { return a; }
+// What an accumulator stands for, over `divisor`, in the type its value is stored from. The divisor
+// is 1 for a sum and the number of elements for a mean.
+RO_HD double value_of(double a, int64_t divisor) { return divisor == 1 ? a : a / double(divisor); }
+RO_HD int64_t value_of(int64_t a, int64_t /*always 1*/) { return a; }
 // After an overflow lo holds the NaN of inf - inf; hi alone is the answer.
-RO_HD double value_of(DoublePair a) { return is_finite(a.hi) ? a.hi + a.lo : a.hi; }
+RO_HD double value_of(DoublePair a, int64_t divisor) {
+  if (!is_finite(a.hi)) return a.hi;
+  const double sum = a.hi + a.lo;
+  if (divisor == 1) return sum;
+  // One step of long division: the remainder that the quotient leaves of the whole pair.
+  const double quotient = sum / double(divisor);
+  const double rest = fused_multiply_add(-quotient, double(divisor), a.hi) + a.lo;
+  return is_finite(rest) ? quotient + rest / double(divisor) : quotient;
+}
 template <class A>
-RO_HD Complex<double> value_of(Complex<A> a) {
-  return {value_of(a.re), value_of(a.im)};
+RO_HD Complex<double> value_of(Complex<A> a, int64_t divisor) {
+  return {value_of(a.re, divisor), value_of(a.im, divisor)};
 }
 
 template <class A>
@@ -48,7 +57,7 @@ struct Sum {
     return add(acc, x);
   }
   static RO_HD A combine(A a, A b) { return add(a, b); }
-  static RO_HD auto finalize(A acc, int64_t /*count*/) { return value_of(acc); }
+  static RO_HD auto finalize(A acc, int64_t divisor) { return value_of(acc, divisor); }
 };
 
 }  // namespace reduce_ops

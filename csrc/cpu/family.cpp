@@ -108,6 +108,7 @@ Family family_of(const Problem& p) {
   family.kernels = &simd_table().kernels[int(kind_of(read))];
   family.components = is_complex(read) ? 2 : 1;
   family.size = size_of(read);
+  family.divisor = p.divisor;
   return family;
 }
 
@@ -118,7 +119,16 @@ void Family::convert(const char* from, int64_t count, char* to) const {
 
 void store_results(const Family& family, Word* acc, int64_t plane, int64_t count, DType type,
                    char* out, int64_t stride) {
-  family.kernels->finish(acc, count * family.components, plane);
+  const int64_t width = count * family.components;
+  if (family.divisor != 1) {
+    const bool pairs = family.kernels->planes == 2;
+    for (int64_t i = 0; i < width; ++i) {
+      acc[i].f = pairs ? value_of(DoublePair{acc[i].f, acc[plane + i].f}, family.divisor)
+                       : value_of(acc[i].f, family.divisor);
+      if (pairs) acc[plane + i].f = 0;
+    }
+  }
+  family.kernels->finish(acc, width, plane);
   const auto value = [=](int64_t i) { return acc[i].f; };
   switch (type) {
     case DType::kFloat32:

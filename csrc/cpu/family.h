@@ -11,9 +11,10 @@ struct Family {
   const Kernels* kernels;
   DType in;
   DType cast;
-  bool converts;   // elements go through convert() before the kernel
-  int components;  // 2 for complex
-  int size;        // bytes of an element as the kernel reads it
+  bool converts;    // elements go through convert() before the kernel
+  int components;   // 2 for complex
+  int size;         // bytes of an element as the kernel reads it
+  int64_t divisor;  // of sums
 
   // Casts `count` contiguous elements of the input's dtype.
   void convert(const char* from, int64_t count, char* to) const;

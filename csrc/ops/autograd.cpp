@@ -1,6 +1,6 @@
-// What sum is above its kernels: gradients, in-place bookkeeping, autocast. Backward broadcasts the
-// gradient over the reduced dims, forward mode sums the tangent. Both are made of differentiable
-// ops, so derivatives of any order follow.
+// What the ops are above their kernels: gradients, in-place bookkeeping, autocast. Backward
+// broadcasts the gradient over the reduced dims, forward mode reduces the tangent. Both are made of
+// differentiable ops, so derivatives of any order follow.
 #include <ATen/autocast_mode.h>
 #include <ATen/ops/real.h>
 #include <torch/csrc/autograd/function.h>
@@ -8,19 +8,20 @@
 #include <torch/library.h>
 
 #include "ops/frontend.h"
-#include "ops/sum.h"
+#include "ops/reductions.h"
 
 namespace reduce_ops {
 
 namespace {
 
-struct SumBackward : torch::autograd::Node {
+template <Op kOp>
+struct ReduceBackward : torch::autograd::Node {
   c10::SymDimVector sizes;
   Dims dims;
   bool keepdim = false;
   at::ScalarType type = at::kFloat;
 
-  std::string name() const override { return "SumBackward"; }
+  std::string name() const override { return kOp == Op::kSum ? "SumBackward" : "MeanBackward"; }
 
   torch::autograd::variable_list apply(torch::autograd::variable_list&& grads) override {
     if (!grads[0].defined() || !task_should_compute_output(0)) return {at::Tensor()};
@@ -32,65 +33,77 @@ struct SumBackward : torch::autograd::Node {
         if (dims[d]) grad = grad.unsqueeze(int64_t(d));
       }
     }
+    if constexpr (kOp == Op::kMean) {
+      c10::SymInt count = 1;
+      for (size_t d = 0; d < sizes.size(); ++d) {
+        if (dims[d]) count *= sizes[d];
+      }
+      grad = grad / at::Scalar(count);
+    }
     return {grad.expand_symint(sizes)};
   }
 };
 
-at::Tensor sum_dim_autograd(c10::DispatchKeySet keys, const at::Tensor& self,
-                            at::OptionalIntArrayRef dim, bool keepdim,
-                            std::optional<at::ScalarType> dtype) {
+template <Op kOp>
+at::Tensor reduce_dim_autograd(c10::DispatchKeySet keys, const at::Tensor& self,
+                               at::OptionalIntArrayRef dim, bool keepdim,
+                               std::optional<at::ScalarType> dtype) {
   const auto below = [&](const at::Tensor& x) {
     at::AutoDispatchBelowADInplaceOrView guard;
-    return sum_dim_op().redispatch(keys & c10::after_autograd_keyset, x, dim, keepdim, dtype);
+    return dim_op<kOp>().redispatch(keys & c10::after_autograd_keyset, x, dim, keepdim, dtype);
   };
-  const at::ScalarType type = sum_dtype(self, dtype);
+  const at::ScalarType type = result_dtype(kOp, self.scalar_type(), dtype);
   const bool differentiable = at::isFloatingType(type) || at::isComplexType(type);
-  std::shared_ptr<SumBackward> node;
+  std::shared_ptr<ReduceBackward<kOp>> node;
   if (differentiable && torch::autograd::compute_requires_grad(self)) {
-    node = std::shared_ptr<SumBackward>(new SumBackward(), torch::autograd::deleteNode);
+    node = std::shared_ptr<ReduceBackward<kOp>>(new ReduceBackward<kOp>(),
+                                                torch::autograd::deleteNode);
     node->set_next_edges(torch::autograd::collect_next_edges(self));
     const auto sizes = self.sym_sizes();
     node->sizes.assign(sizes.begin(), sizes.end());
-    node->dims = wrap_dims(kSum, dim, self.dim());
+    node->dims = wrap_dims(info(kOp).function, dim, self.dim());
     node->keepdim = keepdim;
     node->type = self.scalar_type();
   }
   at::Tensor out = below(self);
   if (node) torch::autograd::set_history(out, node);
   if (differentiable && self._fw_grad(/*level=*/0).defined()) {
-    out._set_fw_grad(sum_dim_op().call(self._fw_grad(/*level=*/0), dim, keepdim, type),
+    out._set_fw_grad(dim_op<kOp>().call(self._fw_grad(/*level=*/0), dim, keepdim, type),
                      /*level=*/0, /*is_inplace_op=*/false);
   }
   return out;
 }
 
-at::Tensor& sum_dim_out_autograd(c10::DispatchKeySet keys, const at::Tensor& self,
-                                 at::OptionalIntArrayRef dim, bool keepdim,
-                                 std::optional<at::ScalarType> dtype, at::Tensor& out) {
+template <Op kOp>
+at::Tensor& reduce_dim_out_autograd(c10::DispatchKeySet keys, const at::Tensor& self,
+                                    at::OptionalIntArrayRef dim, bool keepdim,
+                                    std::optional<at::ScalarType> dtype, at::Tensor& out) {
   for (const at::Tensor* t : {&self, static_cast<const at::Tensor*>(&out)}) {
-    TORCH_CHECK(!(at::GradMode::is_enabled() && t->requires_grad()), kSum,
+    TORCH_CHECK(!(at::GradMode::is_enabled() && t->requires_grad()), info(kOp).function,
                 ": functions with out=... arguments don't support automatic differentiation, but ",
                 t == &out ? "out" : "input", " requires grad");
-    TORCH_CHECK(!t->_fw_grad(/*level=*/0).defined(), kSum,
+    TORCH_CHECK(!t->_fw_grad(/*level=*/0).defined(), info(kOp).function,
                 ": functions with out=... arguments don't support forward-mode differentiation, "
                 "but ",
                 t == &out ? "out" : "input", " has a tangent");
   }
   at::AutoDispatchBelowAutograd guard;
-  return sum_dim_out_op().redispatch(keys & c10::after_autograd_keyset, self, dim, keepdim, dtype,
-                                     out);
+  return dim_out_op<kOp>().redispatch(keys & c10::after_autograd_keyset, self, dim, keepdim, dtype,
+                                      out);
 }
 
 // Apart from autograd, which inference mode turns off: it must not hide that `out` was written.
-at::Tensor& sum_dim_out_inplace(c10::DispatchKeySet keys, const at::Tensor& self,
-                                at::OptionalIntArrayRef dim, bool keepdim,
-                                std::optional<at::ScalarType> dtype, at::Tensor& out) {
-  TORCH_CHECK(!out.is_inference() || c10::InferenceMode::is_enabled(), kSum, ": out of sizes ",
-              out.sizes(), " is an inference tensor, expected a normal one outside InferenceMode");
+template <Op kOp>
+at::Tensor& reduce_dim_out_inplace(c10::DispatchKeySet keys, const at::Tensor& self,
+                                   at::OptionalIntArrayRef dim, bool keepdim,
+                                   std::optional<at::ScalarType> dtype, at::Tensor& out) {
+  TORCH_CHECK(!out.is_inference() || c10::InferenceMode::is_enabled(), info(kOp).function,
+              ": out of sizes ", out.sizes(),
+              " is an inference tensor, expected a normal one outside InferenceMode");
   {
     at::AutoDispatchBelowADInplaceOrView guard;
-    sum_dim_out_op().redispatch(keys & c10::after_ADInplaceOrView_keyset, self, dim, keepdim, dtype,
-                                out);
+    dim_out_op<kOp>().redispatch(keys & c10::after_ADInplaceOrView_keyset, self, dim, keepdim,
+                                 dtype, out);
   }
   torch::autograd::impl::bump_version(out);
   return out;
@@ -98,25 +111,32 @@ at::Tensor& sum_dim_out_inplace(c10::DispatchKeySet keys, const at::Tensor& self
 
 at::Tensor sum_dim_again(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim,
                          std::optional<at::ScalarType> dtype) {
-  return sum_dim_op().call(self, dim, keepdim, dtype);
+  return dim_op<Op::kSum>().call(self, dim, keepdim, dtype);
 }
 
 }  // namespace
 
 TORCH_LIBRARY_IMPL(reduce_ops, Autograd, m) {
-  m.impl("sum.dim_IntList", sum_dim_autograd);
-  m.impl("sum.IntList_out", sum_dim_out_autograd);
+  for_each_op([&](auto op) {
+    const std::string name = info(op).name;
+    m.impl((name + "." + info(op).dim).c_str(), reduce_dim_autograd<op>);
+    m.impl((name + "." + info(op).dim_out).c_str(), reduce_dim_out_autograd<op>);
+  });
 }
 
 TORCH_LIBRARY_IMPL(reduce_ops, ADInplaceOrView, m) {
-  m.impl("sum.IntList_out", sum_dim_out_inplace);
+  for_each_op([&](auto op) {
+    m.impl((std::string(info(op).name) + "." + info(op).dim_out).c_str(),
+           reduce_dim_out_inplace<op>);
+  });
 }
 
 // torch's own rule for sum on CUDA: float32 unless dtype= is there. On the CPU it has none.
 TORCH_LIBRARY_IMPL(reduce_ops, AutocastCUDA, m) {
   using at::autocast::CastPolicy;
-  m.impl("sum.dim_IntList", &at::autocast::WrapFunction<CastPolicy::fp32_set_opt_dtype, at::kCUDA,
-                                                        SumDim, SumDim, sum_dim_again>::type::call);
+  m.impl("sum.dim_IntList",
+         &at::autocast::WrapFunction<CastPolicy::fp32_set_opt_dtype, at::kCUDA, ReduceDim,
+                                     ReduceDim, sum_dim_again>::type::call);
 }
 
 }  // namespace reduce_ops

@@ -84,12 +84,6 @@ at::DimVector reduced_sizes(at::IntArrayRef sizes, const Dims& dims, bool keepdi
   return result;
 }
 
-at::ScalarType sum_dtype(const at::Tensor& self, std::optional<at::ScalarType> dtype) {
-  if (dtype.has_value()) return *dtype;
-  const at::ScalarType type = self.scalar_type();
-  return at::isIntegralType(type, /*includeBool=*/true) ? at::kLong : type;
-}
-
 DType to_dtype(const char* op, const char* argument, at::ScalarType type) {
   const std::optional<DType> found = find_dtype(type);
   TORCH_CHECK_NOT_IMPLEMENTED(found.has_value(), op, ": ", argument, " has dtype ", type,
@@ -170,11 +164,11 @@ at::Tensor copy_with_few_axes(const at::Tensor& self, const Dims& dims) {
 
 }  // namespace
 
-Request make_request(const char* op, const at::Tensor& self, const Dims& dims, bool keepdim,
+Request make_request(Op op, const at::Tensor& self, const Dims& dims, bool keepdim,
                      at::Tensor out) {
   Request request;
-  const DType in_type = to_dtype(op, "input", self.scalar_type());
-  const DType out_type = to_dtype(op, "dtype", out.scalar_type());
+  const DType in_type = to_dtype(info(op).function, "input", self.scalar_type());
+  const DType out_type = to_dtype(info(op).function, "dtype", out.scalar_type());
   if (is_complex(in_type) && !is_complex(out_type) && out_type != DType::kBool) {
     TORCH_WARN_ONCE("Casting complex values to real discards the imaginary part");
   }
@@ -199,8 +193,10 @@ Request make_request(const char* op, const at::Tensor& self, const Dims& dims, b
   };
   if (!build(self)) {
     request.input = c10::MaybeOwned<at::Tensor>::owned(copy_with_few_axes(self, dims));
-    TORCH_INTERNAL_ASSERT(build(*request.input), op, ": out has too many axes");
+    TORCH_INTERNAL_ASSERT(build(*request.input), info(op).function, ": out has too many axes");
   }
+  if (op == Op::kMean) request.problem.divisor = std::max<int64_t>(request.problem.length, 1);
+  request.op = op;
   return request;
 }
 
@@ -236,9 +232,9 @@ Plan pick_plan(const Request& request, const std::string* forced) {
   return plan;
 }
 
-void execute_sum(const Request& request, const Plan& plan) {
+void execute(const Request& request, const Plan& plan) {
   if (plan.engine == Engine::kFill) {
-    request.out.zero_();
+    request.out.fill_(request.op == Op::kMean ? std::numeric_limits<double>::quiet_NaN() : 0.0);
     return;
   }
   if (request.problem.cuda) {

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "cpu/engine.h"
+#include "ops/reductions.h"
 #include "plan/plan.h"
 
 namespace reduce_ops {
@@ -19,9 +20,6 @@ using Dims = std::bitset<kMaxDims>;
 Dims wrap_dims(const char* op, at::OptionalIntArrayRef dim, int64_t ndim);
 
 at::DimVector reduced_sizes(at::IntArrayRef sizes, const Dims& dims, bool keepdim);
-
-// The dtype of a result without out=: dtype=, else int64 for integers, else input's.
-at::ScalarType sum_dtype(const at::Tensor& self, std::optional<at::ScalarType> dtype);
 
 // Throws NotImplementedError where the dtype or the kind of tensor is not supported.
 DType to_dtype(const char* op, const char* argument, at::ScalarType type);
@@ -37,6 +35,7 @@ at::Tensor allocate(at::IntArrayRef sizes, at::ScalarType type, const at::Tensor
 
 // What one call computes. `input` is the caller's, or a copy where that has too many axes.
 struct Request {
+  Op op;
   c10::MaybeOwned<at::Tensor> input;
   at::Tensor out;
   Problem problem;
@@ -44,8 +43,7 @@ struct Request {
 
 // Elements are cast to out's dtype before they are added.
 // `out` has up to kMaxAxes dims, or is contiguous.
-Request make_request(const char* op, const at::Tensor& self, const Dims& dims, bool keepdim,
-                     at::Tensor out);
+Request make_request(Op op, const at::Tensor& self, const Dims& dims, bool keepdim, at::Tensor out);
 
 // at::parallel_for, for the CPU engines.
 cpu::ParallelFor parallel_for();
@@ -55,6 +53,6 @@ DeviceTraits device_traits(const at::Tensor& tensor);
 // The planner's plan, or the given one after checking it.
 Plan pick_plan(const Request& request, const std::string* forced = nullptr);
 
-void execute_sum(const Request& request, const Plan& plan);
+void execute(const Request& request, const Plan& plan);
 
 }  // namespace reduce_ops

@@ -7,7 +7,7 @@
 
 #include "ops/cuda_backend.h"
 #include "ops/frontend.h"
-#include "ops/sum.h"
+#include "ops/reductions.h"
 
 namespace py = pybind11;
 
@@ -73,8 +73,9 @@ Arguments read(torch::PythonArgs& r) {
   return a;
 }
 
-// Whether the dispatcher would go straight to the kernel: a plain tensor without autograd's
-// bookkeeping, no mode, no profiler. Two of its steps take a tenth of a small call.
+// Whether the dispatcher would only find the kernel: a plain tensor without autograd's bookkeeping,
+// no mode, no profiler. Its steps take a tenth of a small call. A kernel that somebody else has
+// registered for the op is not looked for.
 bool goes_to_kernel(const at::Tensor& input) {
   using c10::BackendComponent;
   const auto plain = [](c10::DispatchKey dense, BackendComponent backend) {
@@ -91,7 +92,8 @@ bool goes_to_kernel(const at::Tensor& input) {
          modes.excluded_ == c10::default_excluded_set && !at::hasCallbacks();
 }
 
-PyObject* call_sum(const Arguments& a) {
+template <Op kOp>
+PyObject* call(const Arguments& a) {
   const at::Tensor& input = THPVariable_Unpack(a.input);
   const at::OptionalIntArrayRef dim =
       a.dim ? at::OptionalIntArrayRef(*a.dim) : at::OptionalIntArrayRef();
@@ -99,72 +101,75 @@ PyObject* call_sum(const Arguments& a) {
   {
     py::gil_scoped_release no_gil;
     if (a.out)
-      sum_dim_out_op().call(input, dim, a.keepdim, a.dtype,
-                            const_cast<at::Tensor&>(THPVariable_Unpack(a.out)));
+      dim_out_op<kOp>().call(input, dim, a.keepdim, a.dtype,
+                             const_cast<at::Tensor&>(THPVariable_Unpack(a.out)));
     else
-      result = goes_to_kernel(input) ? sum_dim(input, dim, a.keepdim, a.dtype)
-                                     : sum_dim_op().call(input, dim, a.keepdim, a.dtype);
+      result = goes_to_kernel(input) ? reduce_dim<kOp>(input, dim, a.keepdim, a.dtype)
+                                     : dim_op<kOp>().call(input, dim, a.keepdim, a.dtype);
   }
   return a.out ? Py_NewRef(a.out) : THPVariable_Wrap(std::move(result));
 }
 
-// The entry points of reduce_ops.sum and torch.ops.reduce_ops.sum. `other` is a Python function,
-// called with the same arguments where a tensor overrides torch functions.
-PyObject* read_and_call(torch::PythonArgParser& parser, PyObject* other, PyObject* args,
-                        PyObject* kwargs) {
+// The entry points of reduce_ops.<op> and torch.ops.reduce_ops.<op>. torch's generic one matches
+// the arguments with each overload's schema in turn, which costs more than the rest of a small
+// call. `other` is a Python function, called with the same arguments where a tensor overrides torch
+// functions.
+template <Op kOp, bool kTorchOp>
+PyObject* entry(PyObject* other, PyObject* args, PyObject* kwargs) {
+  HANDLE_TH_ERRORS
+  static torch::PythonArgParser parser(
+      {std::string(kTorchOp ? "torch.ops." : "") + info(kOp).function + "(Tensor " +
+       (kTorchOp ? "self" : "input") +
+       ", IntArrayRef[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None, Tensor "
+       "out=None)"});
   Arguments plain;
-  if (read_plain(args, kwargs, plain)) return call_sum(plain);
+  if (read_plain(args, kwargs, plain)) return call<kOp>(plain);
   torch::ParsedArgs<5> parsed;
   torch::PythonArgs r = parser.parse(args, kwargs, parsed);
-  return r.has_torch_function() ? PyObject_Call(other, args, kwargs) : call_sum(read(r));
-}
-
-PyObject* sum(PyObject* other, PyObject* args, PyObject* kwargs) {
-  HANDLE_TH_ERRORS
-  static torch::PythonArgParser parser({
-      "reduce_ops.sum(Tensor input, IntArrayRef[1]? dim=None, bool keepdim=False, *, "
-      "ScalarType? dtype=None, Tensor out=None)",
-  });
-  return read_and_call(parser, other, args, kwargs);
+  return r.has_torch_function() ? PyObject_Call(other, args, kwargs) : call<kOp>(read(r));
   END_HANDLE_TH_ERRORS
 }
 
-// torch's generic entry point matches the arguments with each overload's schema in turn, which
-// costs more than the rest of a small call.
-PyObject* sum_op(PyObject* other, PyObject* args, PyObject* kwargs) {
-  HANDLE_TH_ERRORS
-  static torch::PythonArgParser parser({
-      "torch.ops.reduce_ops.sum(Tensor self, IntArrayRef[1]? dim=None, bool keepdim=False, *, "
-      "ScalarType? dtype=None, Tensor out=None)",
+// The entry point as a Python function.
+py::object entry_for(const std::string& name, const py::object& other, bool torch_op) {
+  const Op wanted = op_named(name);
+  py::object found;
+  for_each_op([&](auto op) {
+    if (op != wanted) return;
+    const auto method = [&](auto kind) {
+      static PyMethodDef def = {
+          info(op).name,
+          reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(entry<op, decltype(kind)::value>)),
+          METH_VARARGS | METH_KEYWORDS, "an entry point without its docstring"};
+      return py::reinterpret_steal<py::object>(PyCFunction_New(&def, other.ptr()));
+    };
+    found = torch_op ? method(std::true_type{}) : method(std::false_type{});
   });
-  return read_and_call(parser, other, args, kwargs);
-  END_HANDLE_TH_ERRORS
+  return found;
 }
 
-PyMethodDef sum_method = {"sum", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(sum)),
-                          METH_VARARGS | METH_KEYWORDS, "reduce_ops.sum without its docstring"};
-PyMethodDef sum_op_method = {"sum", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(sum_op)),
-                             METH_VARARGS | METH_KEYWORDS, "torch.ops.reduce_ops.sum"};
-
-Request request_for(const at::Tensor& x, const OptionalDims& dim, bool keepdim,
-                    OptionalType dtype) {
-  check_input(kSum, x);
+Request request_for(const std::string& name, const at::Tensor& x, const OptionalDims& dim,
+                    bool keepdim, OptionalType dtype) {
+  const Op op = op_named(name);
+  const char* function = info(op).function;
+  check_input(function, x);
   const Dims dims =
-      wrap_dims(kSum, dim ? at::OptionalIntArrayRef(*dim) : at::OptionalIntArrayRef(), x.dim());
-  return make_request(kSum, x, dims, keepdim,
-                      allocate(reduced_sizes(x.sizes(), dims, keepdim), sum_dtype(x, dtype), x));
+      wrap_dims(function, dim ? at::OptionalIntArrayRef(*dim) : at::OptionalIntArrayRef(), x.dim());
+  return make_request(op, x, dims, keepdim,
+                      allocate(reduced_sizes(x.sizes(), dims, keepdim),
+                               result_dtype(op, x.scalar_type(), dtype), x));
 }
 
-at::Tensor sum_with_plan(const at::Tensor& x, const OptionalDims& dim, bool keepdim,
-                         OptionalType dtype, const std::string& plan) {
-  const Request request = request_for(x, dim, keepdim, dtype);
-  execute_sum(request, pick_plan(request, &plan));
+at::Tensor run_with_plan(const std::string& op, const at::Tensor& x, const OptionalDims& dim,
+                         bool keepdim, OptionalType dtype, const std::string& plan) {
+  const Request request = request_for(op, x, dim, keepdim, dtype);
+  execute(request, pick_plan(request, &plan));
   return request.out;
 }
 
-py::dict explain_sum(const at::Tensor& x, const OptionalDims& dim, bool keepdim,
-                     OptionalType dtype) {
-  const Request request = request_for(x, dim, keepdim, dtype);
+py::dict explain(const std::string& op, const at::Tensor& x, const OptionalDims& dim, bool keepdim,
+                 OptionalType dtype) {
+  const Request request = request_for(op, x, dim, keepdim, dtype);
   py::dict result;
   result["plan"] = to_string(pick_plan(request));
   result["bytes"] = least_bytes(request.problem);
@@ -224,16 +229,14 @@ void read_yardstick(const at::Tensor& x) {
 }  // namespace
 
 PYBIND11_MODULE(_C, m) {
-  // Both take the function to call where a tensor overrides torch functions.
-  m.def("sum", [](py::object other) {
-    return py::reinterpret_steal<py::object>(PyCFunction_New(&sum_method, other.ptr()));
-  });
-  m.def("sum_op", [](py::object other) {
-    return py::reinterpret_steal<py::object>(PyCFunction_New(&sum_op_method, other.ptr()));
-  });
-  m.def("sum_with_plan", sum_with_plan, py::arg("x"), py::arg("dim"), py::arg("keepdim"),
-        py::arg("dtype"), py::arg("plan"), py::call_guard<py::gil_scoped_release>());
-  m.def("explain_sum", explain_sum, py::arg("x"), py::arg("dim") = py::none(),
+  py::list names;
+  for (const OpInfo& op : kOps) names.append(op.name);
+  m.attr("OPS") = py::tuple(names);
+  m.def("entry", entry_for, py::arg("op"), py::arg("other"), py::arg("torch_op"));
+  m.def("run_with_plan", run_with_plan, py::arg("op"), py::arg("x"), py::arg("dim"),
+        py::arg("keepdim"), py::arg("dtype"), py::arg("plan"),
+        py::call_guard<py::gil_scoped_release>());
+  m.def("explain", explain, py::arg("op"), py::arg("x"), py::arg("dim") = py::none(),
         py::arg("keepdim") = false, py::arg("dtype") = py::none());
   m.def("make_plan", plan_for, py::arg("sizes"), py::arg("strides"), py::arg("dims"),
         py::arg("in_dtype"), py::arg("out_dtype"), py::arg("cuda"), py::arg("address") = 0,

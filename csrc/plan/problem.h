@@ -29,9 +29,10 @@ struct Problem {
   DType cast;  // elements are cast to this first; also the dtype whose rules the sum follows
   DType out;
   bool cuda;
-  int alignment;    // of the input's first byte, 1 … 16
-  int64_t outputs;  // product of the kept sizes
-  int64_t length;   // product of the reduced sizes
+  int alignment;        // of the input's first byte, 1 … 16
+  int64_t outputs;      // product of the kept sizes
+  int64_t length;       // product of the reduced sizes
+  int64_t divisor = 1;  // of their sum: length for a mean
   Axes kept;
   Axes reduced;
 };

@@ -171,10 +171,10 @@ cudaError_t run(const cudaLaunchConfig_t& config, const std::function<void()>& t
 
 }  // namespace emulator
 
-// Sums as the plan says and returns "", or returns why not. Types are reduce_ops::DType's numbers.
+// Sums, or takes the mean, as the plan says and returns "", or returns why not. Types are reduce_ops::DType's numbers.
 extern "C" const char* emulate_sum(int dims, const int64_t* sizes, const int64_t* strides,
                                    const int64_t* out_strides, uint64_t reduced, int in, int cast,
-                                   const void* data, void* out, const char* plan_text) {
+                                   const void* data, void* out, int mean, const char* plan_text) {
   using namespace reduce_ops;
   static std::string message;
   try {
@@ -183,6 +183,7 @@ extern "C" const char* emulate_sum(int dims, const int64_t* sizes, const int64_t
     if (!make_problem(view, DType(in), DType(cast), DType(cast), true,
                       reinterpret_cast<uintptr_t>(data), problem))
       throw std::runtime_error("too many axes");
+    if (mean) problem.divisor = problem.length;
     const Plan plan = *plan_text ? parse_plan(plan_text) : make_plan(problem, {132, 1});
     message = check_plan(plan, problem);
     if (!message.empty()) {

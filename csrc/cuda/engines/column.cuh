@@ -33,6 +33,7 @@ struct ColumnArgs {
   Divider strips;   // of across * vector columns
   int64_t units;    // strips times the other kept axes
   int64_t length;
+  int64_t divisor;
   AxesMap kept;
   AxesMap reduced;
 };
@@ -105,8 +106,13 @@ constexpr int kColumnRegisters = kLoad == ColumnLoad::kShifted ? (kDeep ? 88 : 8
                                  : kDeep                       ? 84
                                                                : 64;
 
+// Threads of the largest block, as max_column_threads() of the planner knows.
+template <ColumnLoad kLoad, bool kDeep>
+constexpr int kColumnThreads =
+    kDeep || kLoad == ColumnLoad::kShifted ? kMaxColumnThreads / 2 : kMaxColumnThreads;
+
 template <class Elements, class Monoid, int kColumns, ColumnLoad kLoad, bool kDeep>
-__global__ void RO_MAX_REGISTERS((kColumnRegisters<kLoad, kDeep>))
+__global__ void RO_MAX_REGISTERS((kColumnRegisters<kLoad, kDeep>), (kColumnThreads<kLoad, kDeep>))
     column(const __grid_constant__ ColumnArgs args, Elements elements,
            typename Monoid::acc_t* partial) {
   using acc_t = typename Monoid::acc_t;
@@ -237,10 +243,10 @@ __global__ void RO_MAX_REGISTERS((kColumnRegisters<kLoad, kDeep>))
   if (args.segments > 1) __syncthreads();       // the storage is used anew
   if (args.log_down == 0 && args.parts == 1) {  // nothing to merge
     if (!valid) return;
-    using value_t = decltype(Monoid::finalize(acc[0], args.length));
+    using value_t = decltype(Monoid::finalize(acc[0], args.divisor));
     value_t value[kColumns];
 #pragma unroll
-    for (int c = 0; c < kColumns; ++c) value[c] = Monoid::finalize(acc[c], args.length);
+    for (int c = 0; c < kColumns; ++c) value[c] = Monoid::finalize(acc[c], args.divisor);
     store_values(args.out, at.out, args.kept.axis[0].out, args.out_type, value,
                  int(min(args.columns - first_column, int64_t(vector))));
     return;
@@ -259,7 +265,7 @@ __global__ void RO_MAX_REGISTERS((kColumnRegisters<kLoad, kDeep>))
           partial[(its_outer * args.parts + part) * args.columns + its_column] = result;
         else
           store_as(args.out, args.kept.locate(its_outer * args.columns + its_column).out,
-                   args.out_type, Monoid::finalize(result, args.length));
+                   args.out_type, Monoid::finalize(result, args.divisor));
       });
 }
 

@@ -18,6 +18,7 @@ struct NarrowColumnArgs {
   int segments;  // a block, a power of two; times columns at most kNarrowThreads
   int segment_rows;
   int64_t length;
+  int64_t divisor;
   int64_t out_stride;
 };
 
@@ -71,7 +72,8 @@ __global__ void __launch_bounds__(kNarrowThreads)
   if (gridDim.x > 1)
     partial[int64_t(blockIdx.x) * args.columns + column] = acc;
   else
-    store_as(args.out, column * args.out_stride, args.out_type, Monoid::finalize(acc, args.length));
+    store_as(args.out, column * args.out_stride, args.out_type,
+             Monoid::finalize(acc, args.divisor));
 }
 
 }  // namespace reduce_ops::cuda

@@ -27,6 +27,7 @@ struct RowArgs {
   RowLoad load;
   int64_t rows;
   int64_t length;
+  int64_t divisor;
   int64_t chunks;  // of 16 bytes, the last one possibly short
   AxesMap kept;
   AxesMap reduced;
@@ -160,7 +161,7 @@ __global__ void __launch_bounds__(kBlockThreads, kWarpRowBlocks<Elements, Monoid
   for (int r = 0; r < kRows; ++r) {
     if (valid[r] && thread == 0)
       store_as(args.out, args.kept.locate(first_row + r * rows_at_once).out, args.out_type,
-               Monoid::finalize(acc[r][0], args.length));
+               Monoid::finalize(acc[r][0], args.divisor));
   }
 }
 
@@ -225,7 +226,7 @@ __global__ void __launch_bounds__(kBlockThreads, kBlockRowBlocks<Elements, Monoi
       partial[blockIdx.x] = result;
     else
       store_as(args.out, args.kept.locate(row).out, args.out_type,
-               Monoid::finalize(result, args.length));
+               Monoid::finalize(result, args.divisor));
   };
   load_segment(first);
   if constexpr (kSingle) {

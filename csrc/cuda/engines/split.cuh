@@ -22,7 +22,7 @@ struct CombineArgs {
   int64_t columns;
   Divider strips;  // of `across` columns
   int64_t units;
-  int64_t length;
+  int64_t divisor;
   AxesMap kept;
 };
 
@@ -79,7 +79,7 @@ __global__ void __launch_bounds__(combine_threads(sizeof(typename Monoid::acc_t)
             next[(its_outer * args.parts_out + part) * args.columns + its_column] = result;
           else
             store_as(args.out, args.kept.locate(its_outer * args.columns + its_column).out,
-                     args.out_type, Monoid::finalize(result, args.length));
+                     args.out_type, Monoid::finalize(result, args.divisor));
         });
     __syncthreads();  // the storage is used anew
   }

@@ -17,6 +17,7 @@ struct ThreadRowArgs {
   void* out;
   DType out_type;
   int length;
+  int64_t divisor;
   int pitch;  // bytes from row to row, at most kThreadRowBytes
   int rows_a_thread;
   int64_t rows;
@@ -55,7 +56,7 @@ __global__ void __launch_bounds__(kThreadRowThreads)
         lane[l] = Monoid::accumulate(lane[l], elements.at(data + e * size), e);
     }
     store_as(args.out, (first_row + row) * args.out_stride, args.out_type,
-             Monoid::finalize(halve<Monoid, kLanes>(lane), args.length));
+             Monoid::finalize(halve<Monoid, kLanes>(lane), args.divisor));
   }
 }
 
