@@ -60,6 +60,27 @@ struct RowReader {
     }
   }
 
+  // f(to_chunk) with the function that gives a load's bytes. One decision for a batch of loads,
+  // where chunk() decides for each.
+  template <class Elements, class F>
+  __device__ __forceinline__ void with_chunks(const Elements& elements, F&& f) const {
+    if constexpr (kLoad == RowLoad::kShifted && Elements::kSize != 0) {
+      constexpr bool kAligned4 = Elements::kSize % 4 == 0;
+      const int words = int(reinterpret_cast<intptr_t>(row) >> 2) & 3;
+      if (words == 0) {
+        f([&](const Raw& raw) { return shifted_by<kAligned4, 0>(raw, row); });
+      } else if (words == 1) {
+        f([&](const Raw& raw) { return shifted_by<kAligned4, 1>(raw, row); });
+      } else if (words == 2) {
+        f([&](const Raw& raw) { return shifted_by<kAligned4, 2>(raw, row); });
+      } else {
+        f([&](const Raw& raw) { return shifted_by<kAligned4, 3>(raw, row); });
+      }
+    } else {
+      f([&](const Raw& raw) { return chunk(raw, elements); });
+    }
+  }
+
   template <class Elements>
   __device__ __forceinline__ Chunk chunk(const Raw& raw, const Elements&) const {
     constexpr bool kAligned4 = Elements::kSize != 0 && Elements::kSize % 4 == 0;
@@ -201,12 +222,14 @@ __global__ void __launch_bounds__(kBlockThreads, kBlockRowBlocks<Elements, Monoi
     const int left = int(min(end - base, int64_t(kSegmentChunks)));
     acc_t acc = Monoid::identity();
     elements.typed([&](const auto& typed) {
+      reader.with_chunks(typed, [&](auto&& to_chunk) {
 #pragma unroll
-      for (int s = 0; s < kSteps; ++s) {
-        const int c = s * kBlockThreads + threadIdx.x;
-        if (c < left)
-          accumulate_chunk<Monoid>(acc, typed, reader.chunk(data[s], typed), base + c, args.length);
-      }
+        for (int s = 0; s < kSteps; ++s) {
+          const int c = s * kBlockThreads + threadIdx.x;
+          if (c < left)
+            accumulate_chunk<Monoid>(acc, typed, to_chunk(data[s]), base + c, args.length);
+        }
+      });
     });
     return acc;
   };

@@ -95,6 +95,19 @@ __device__ __forceinline__ Chunk shifted(const Unaligned<kBytes>& raw, const cha
   return out;
 }
 
+// The same where the address's words within its vector are known when compiled.
+template <bool kAligned4, int kWords, int kBytes>
+__device__ __forceinline__ Chunk shifted_by(const Unaligned<kBytes>& raw, const char* address) {
+  const int bytes = int(reinterpret_cast<intptr_t>(address)) & 3;
+  Chunk out = {};
+#pragma unroll
+  for (int k = 0; k < kBytes / 4; ++k) {
+    const uint32_t low = raw.word[k + kWords];
+    out.word[k] = kAligned4 ? low : __funnelshift_r(low, raw.word[k + kWords + 1], bytes * 8);
+  }
+  return out;
+}
+
 // Starts a copy of 16 aligned bytes to shared memory, and waits for those a thread has started.
 __device__ __forceinline__ void copy_chunk(char* shared, const char* aligned) {
 #if !defined(__CUDA_ARCH__)
