@@ -94,71 +94,98 @@ int64_t narrow_segments(const Problem& p) {
       std::min<int64_t>(kNarrowThreads / p.outputs, kNarrowTileBytes / pitch));
 }
 
-Plan plan_columns(const Problem& p, const DeviceTraits& device) {
-  const int64_t columns = columns_of(p);
-  const int64_t segments = column_segments(p);
+Plan plan_narrow_columns(const Problem& p, const DeviceTraits& device) {
   Plan plan;
-  if (dense_narrow_columns(p) && widest_vector(p) == 1 &&
-      segments >= kNarrowSegmentsPerProcessor * device.multiprocessors) {
-    plan.engine = Engine::kNarrowColumn;
-    plan.segments = int(narrow_segments(p));
-    while (plan.segments > 1 &&
-           segments / plan.segments < kNarrowBlocksPerProcessor * device.multiprocessors)
-      plan.segments /= 2;
-    return plan;
-  }
-  plan.vector = widest_vector(p);
-  // A thread for every column of every segment where that is little to do.
-  if (p.outputs * segments <= kElementThreadsPerProcessor * device.multiprocessors) plan.vector = 1;
-  const bool shifted = plan.vector > 1 && !aligned_columns(p, plan.vector);
-  plan.across = 1;
-  // Neighbouring threads take whichever of column and row is closer in memory.
-  const bool strided_columns =
-      p.kept.count == 0 || p.kept.axis[0].in == 0 ||
-      (p.reduced.axis[0].in != 0 && p.reduced.axis[0].in < p.kept.axis[0].in);
-  const auto units = [&] {
-    return p.outputs / columns * ceil_div(columns, plan.across * plan.vector);
-  };
-  const auto needed = [&] { return power_of_two_above(ceil_div(segments, plan.segments)); };
-  const auto shape = [&](int64_t across, bool deep) {
-    const int64_t wanted = device.multiprocessors * (deep      ? kDeepColumnThreadsPerProcessor
-                                                     : shifted ? kShiftedColumnThreadsPerProcessor
-                                                               : kColumnThreadsPerProcessor);
-    plan.across = int(across);
-    plan.deep = deep;
-    // As many segments a thread as leave a warp a strip and every multiprocessor its threads.
-    plan.segments = kMaxColumnSegments;
-    while (plan.segments > 1 && (across * needed() < 32 ||
-                                 units() * across * ceil_div(segments, plan.segments) < wanted))
-      plan.segments /= 2;
-    // One large block a strip saves the second kernel.
-    const int64_t most = max_column_threads(p, plan);
-    const bool one = across * needed() <= most;
-    plan.down = int(std::min((one ? most : kColumnBlockThreads) / across, needed()));
-  };
-  // Neighbouring vectors at odd addresses share cache lines: more of them side by side.
-  const auto widest = [&](int64_t threads) {
-    return strided_columns
-               ? 1
-               : std::min(threads, power_of_two_above(ceil_div(columns, int64_t(plan.vector))));
-  };
-  shape(widest(plan.vector > 1 && !shifted ? kVectorsAcross : 32), false);
-  // More loads a thread where there are few threads, unless a large block a strip fills the device.
-  const bool fills = plan.across * plan.down == kMaxColumnThreads && column_parts(p, plan) == 1 &&
-                     units() <= device.multiprocessors && units() > device.multiprocessors * 3 / 4;
-  const bool deep = has_deep_columns(p, plan.vector) && plan.segments < kShallowSegments && !fills;
-  if (deep) shape(widest(kVectorsAcross), true);
-  // Narrower strips where few multiprocessors would have a block, or to need no second kernel.
-  const int64_t least = std::max(4, kSectorBytes / (plan.vector * size_of(p.in)));
-  while (!strided_columns && plan.across > least && plan.segments == 1) {
-    const int64_t parts = column_parts(p, plan);
-    const int64_t most = max_column_threads(p, plan);
-    const bool idle = units() * parts < device.multiprocessors * 3 / 4;
-    if (parts > 1 ? least * needed() > most : !idle) break;
-    shape(plan.across / 2, deep);
-  }
-  plan.engine = column_parts(p, plan) > 1 ? Engine::kSplitColumn : Engine::kColumn;
+  plan.engine = Engine::kNarrowColumn;
+  plan.segments = int(narrow_segments(p));
+  const int64_t blocks = kNarrowBlocksPerProcessor * device.multiprocessors;
+  while (plan.segments > 1 && column_segments(p) / plan.segments < blocks) plan.segments /= 2;
   return plan;
+}
+
+// Finds the shape of column blocks: how wide a strip of columns is, how many segments a thread
+// takes, how many threads share a strip.
+class ColumnPlanner {
+ public:
+  ColumnPlanner(const Problem& p, const DeviceTraits& device)
+      : p_(p), processors_(device.multiprocessors), segments_(column_segments(p)) {
+    plan_.vector = widest_vector(p);
+    // A thread for every column of every segment where that is little to do.
+    if (p.outputs * segments_ <= kElementThreadsPerProcessor * processors_) plan_.vector = 1;
+    shifted_ = plan_.vector > 1 && !aligned_columns(p, plan_.vector);
+  }
+
+  Plan plan() {
+    // Neighbouring vectors at odd addresses share cache lines: more of them side by side.
+    shape(widest(plan_.vector > 1 && !shifted_ ? kVectorsAcross : 32), false);
+    // More loads a thread where threads are few.
+    const bool deep = has_deep_columns(p_, plan_.vector) && plan_.segments < kShallowSegments &&
+                      !large_blocks_fill_the_device();
+    if (deep) shape(widest(kVectorsAcross), true);
+    while (narrower_is_better()) shape(plan_.across / 2, deep);
+    plan_.engine = column_parts(p_, plan_) > 1 ? Engine::kSplitColumn : Engine::kColumn;
+    return plan_;
+  }
+
+ private:
+  // Neighbouring threads take whichever of column and row is closer in memory.
+  bool strided() const {
+    return p_.kept.count == 0 || p_.kept.axis[0].in == 0 ||
+           (p_.reduced.axis[0].in != 0 && p_.reduced.axis[0].in < p_.kept.axis[0].in);
+  }
+  // Threads across a strip, up to `threads`: no more than there are columns.
+  int64_t widest(int64_t threads) const {
+    if (strided()) return 1;
+    return std::min(threads, power_of_two_above(ceil_div(columns_of(p_), int64_t(plan_.vector))));
+  }
+  int64_t strips() const {
+    const int64_t columns = columns_of(p_);
+    return p_.outputs / columns * ceil_div(columns, int64_t(plan_.across) * plan_.vector);
+  }
+  // Threads along the reduction that a strip takes in all.
+  int64_t down_in_all() const { return power_of_two_above(ceil_div(segments_, plan_.segments)); }
+
+  void shape(int64_t across, bool deep) {
+    const int64_t wanted = processors_ * (deep       ? kDeepColumnThreadsPerProcessor
+                                          : shifted_ ? kShiftedColumnThreadsPerProcessor
+                                                     : kColumnThreadsPerProcessor);
+    plan_.across = int(across);
+    plan_.deep = deep;
+    // As many segments a thread as leave a warp a strip and every multiprocessor its threads.
+    plan_.segments = kMaxColumnSegments;
+    while (plan_.segments > 1 && (across * down_in_all() < 32 ||
+                                  strips() * across * ceil_div(segments_, plan_.segments) < wanted))
+      plan_.segments /= 2;
+    // One large block a strip saves the second kernel.
+    const int64_t most = max_column_threads(p_, plan_);
+    const int64_t threads = across * down_in_all() <= most ? most : kColumnBlockThreads;
+    plan_.down = int(std::min(threads / across, down_in_all()));
+  }
+
+  bool large_blocks_fill_the_device() const {
+    return plan_.across * plan_.down == kMaxColumnThreads && column_parts(p_, plan_) == 1 &&
+           strips() <= processors_ && strips() > processors_ * 3 / 4;
+  }
+
+  // Where few multiprocessors would have a block, or to need no second kernel.
+  bool narrower_is_better() const {
+    const int64_t least = std::max(4, kSectorBytes / (plan_.vector * size_of(p_.in)));
+    if (strided() || plan_.across <= least || plan_.segments > 1) return false;
+    if (column_parts(p_, plan_) > 1) return least * down_in_all() <= max_column_threads(p_, plan_);
+    return strips() < processors_ * 3 / 4;
+  }
+
+  const Problem& p_;
+  const int64_t processors_, segments_;
+  bool shifted_;
+  Plan plan_;
+};
+
+Plan plan_columns(const Problem& p, const DeviceTraits& device) {
+  const int64_t many = kNarrowSegmentsPerProcessor * device.multiprocessors;
+  if (dense_narrow_columns(p) && widest_vector(p) == 1 && column_segments(p) >= many)
+    return plan_narrow_columns(p, device);
+  return ColumnPlanner(p, device).plan();
 }
 
 bool power_of_two(int n) { return n > 0 && (n & (n - 1)) == 0; }
