@@ -27,18 +27,19 @@ struct ReduceBackward : torch::autograd::Node {
     if (!grads[0].defined() || !task_should_compute_output(0)) return {at::Tensor()};
     at::Tensor grad = grads[0];
     if (grad.is_complex() && !at::isComplexType(type)) grad = at::real(grad);
-    grad = grad.to(type);
-    if (!keepdim) {
-      for (size_t d = 0; d < sizes.size(); ++d) {
-        if (dims[d]) grad = grad.unsqueeze(int64_t(d));
-      }
-    }
-    if constexpr (kOp == Op::kMean) {
+    if constexpr (kOp ==
+                  Op::kMean) {  // in the result's dtype, which may reach further than input's
       c10::SymInt count = 1;
       for (size_t d = 0; d < sizes.size(); ++d) {
         if (dims[d]) count *= sizes[d];
       }
       grad = grad / at::Scalar(count);
+    }
+    grad = grad.to(type);
+    if (!keepdim) {
+      for (size_t d = 0; d < sizes.size(); ++d) {
+        if (dims[d]) grad = grad.unsqueeze(int64_t(d));
+      }
     }
     return {grad.expand_symint(sizes)};
   }
