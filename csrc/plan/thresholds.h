@@ -16,7 +16,8 @@ constexpr int kWarpRowsPerProcessor = 32;
 // multiprocessor busy to the end, where fewer blocks of several segments leave a last wave.
 constexpr int kFewSegments = 2;
 constexpr int kFewSegmentsOfManyRows = 4;  // where every multiprocessor has rows
-// Blocks per multiprocessor that splitting aims at.
+// Blocks per multiprocessor that splitting aims at; fewer for integers and 64-bit types, whose
+// blocks take their segments in turn.
 constexpr int kSplitBlocksPerProcessor = 96;
 constexpr int kLoopedBlocksPerProcessor = 12;
 // Rows at odd addresses take more instructions to start: so many per multiprocessor are not split,
