@@ -5,8 +5,7 @@ from __future__ import annotations
 import torch
 from torch._subclasses.functional_tensor import FunctionalTensorMode
 
-# Each op's overloads with dims, without and with out=.
-OVERLOADS = {"sum": ("dim_IntList", "IntList_out"), "mean": ("dim", "out")}
+from . import _C
 
 
 def _wrap(op: str, dim, ndim: int) -> set[int]:
@@ -42,9 +41,10 @@ def _dtype(op: str, x: torch.Tensor, dtype: torch.dtype | None) -> torch.dtype:
     if result.is_floating_point or result.is_complex:
         return result
     if op == "mean":
-        what = "input has dtype" if dtype is None else "dtype is"
+        what = f"input has dtype {result}" if dtype is None else f"dtype is {result}"
+        either = ", or one as dtype=" if dtype is None else ""
         raise RuntimeError(
-            f"reduce_ops.mean: {what} {result}, expected a floating point or complex dtype"
+            f"reduce_ops.mean: {what}, expected a floating point or complex dtype{either}"
         )
     return torch.int64 if dtype is None else dtype
 
@@ -97,5 +97,5 @@ def _register(op: str, with_dim: str, with_out: str) -> None:
             return without_out(*args, **kwargs)
 
 
-for _op, _overloads in OVERLOADS.items():
+for _op, _overloads in _C.OPS.items():
     _register(_op, *_overloads)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 import torch
@@ -11,13 +12,12 @@ from torch.overrides import handle_torch_function
 from . import _C
 
 
-def _shorten(op: str) -> None:
+def _shorten(op: str, packet: torch._ops.OpOverloadPacket) -> None:
     """Let calls of ``torch.ops.reduce_ops.<op>`` go straight to an argument parser of its own.
 
     The generic one costs more than the rest of a small call, and the way to it in Python as much as
     the new one. TorchScript finds an operator by its entry point, so that is made known there too.
     """
-    packet = getattr(torch.ops.reduce_ops, op)
     name = packet._qualified_op_name
     packet._op = _C.entry(op, packet._op, True)
     torch.jit._builtins._register_builtin(packet._op, name)
@@ -25,23 +25,34 @@ def _shorten(op: str) -> None:
     packet.__class__ = type(kind.__name__, (kind,), {"__call__": staticmethod(packet._op)})
 
 
-def _entry(op: str):
-    """The op in C++, which gives the call to the public function where a tensor overrides it."""
+def _reduction(described):
+    """The op of that name, with the signature and the docstring of ``described``."""
+    op = described.__name__
+    packet = getattr(torch.ops.reduce_ops, op)
+    with_dim, with_out = (getattr(packet, overload) for overload in _C.OPS[op])
 
+    @functools.wraps(described)
+    def reduce(input, dim=None, keepdim=False, *, dtype=None, out=None):
+        if is_dynamo_compiling():
+            if out is not None:
+                return with_out(input, dim, keepdim, dtype=dtype, out=out)
+            return with_dim(input, dim, keepdim, dtype=dtype)
+        if dtype is None and out is None:
+            return entry(input, dim, keepdim)
+        return entry(input, dim, keepdim, dtype=dtype, out=out)
+
+    # Called where a tensor overrides torch functions.
     def overridden(input, dim=None, keepdim=False, *, dtype=None, out=None):
-        public = globals()[op]
         return handle_torch_function(
-            public, (input, out), input, dim, keepdim, dtype=dtype, out=out
+            reduce, (input, out), input, dim, keepdim, dtype=dtype, out=out
         )
 
-    _shorten(op)
-    return _C.entry(op, overridden, False)
+    entry = _C.entry(op, overridden, False)
+    _shorten(op, packet)
+    return reduce
 
 
-_sum = _entry("sum")
-_mean = _entry("mean")
-
-
+@_reduction
 def sum(
     input: torch.Tensor,
     dim: int | Sequence[int] | None = None,
@@ -69,9 +80,9 @@ def sum(
     Floating-point sums are accumulated in float64, and those of float64 in a pair of float64
     (two-sum; Knuth, The Art of Computer Programming 2, section 4.2.2): the result is within 1 ulp
     of the exact sum while sum(abs(x)) / abs(sum(x)) <= 2**20, unless a partial sum overflows
-    float64. The bits of a result depend on the
-    elements it sums, their number, dtype and whether they lie contiguous, never on the other
-    results of the call, the number of threads or the GPU. Integers wrap around.
+    float64. The bits of a result depend on the elements it sums, their number, dtype and whether
+    they lie contiguous, never on the other results of the call, the number of threads or the GPU.
+    Integers wrap around.
 
     Raises:
         IndexError: a dim is out of range.
@@ -81,15 +92,9 @@ def sum(
         TypeError: an argument has the wrong type.
         NotImplementedError: sparse or quantized input, or an unsupported dtype.
     """
-    if is_dynamo_compiling():
-        if out is not None:
-            return torch.ops.reduce_ops.sum.IntList_out(input, dim, keepdim, dtype=dtype, out=out)
-        return torch.ops.reduce_ops.sum.dim_IntList(input, dim, keepdim, dtype=dtype)
-    if dtype is None and out is None:
-        return _sum(input, dim, keepdim)
-    return _sum(input, dim, keepdim, dtype=dtype, out=out)
 
 
+@_reduction
 def mean(
     input: torch.Tensor,
     dim: int | Sequence[int] | None = None,
@@ -126,10 +131,3 @@ def mean(
         TypeError: an argument has the wrong type.
         NotImplementedError: sparse or quantized input, or an unsupported dtype.
     """
-    if is_dynamo_compiling():
-        if out is not None:
-            return torch.ops.reduce_ops.mean.out(input, dim, keepdim, dtype=dtype, out=out)
-        return torch.ops.reduce_ops.mean.dim(input, dim, keepdim, dtype=dtype)
-    if dtype is None and out is None:
-        return _mean(input, dim, keepdim)
-    return _mean(input, dim, keepdim, dtype=dtype, out=out)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from pathlib import Path
 
@@ -71,14 +72,12 @@ def derivatives(op: str) -> str:
 def row(op: str) -> str:
     packet = getattr(torch.ops.reduce_ops, op)
     overloads = "<br>".join(f"`{name}`" for name in packet.overloads())
-    function = getattr(reduce_ops, op)
-    code = function.__code__
-    arguments = ", ".join(
-        [*code.co_varnames[: code.co_argcount], "*", *sorted(function.__kwdefaults__)]
-    )
+    signature = inspect.signature(getattr(reduce_ops, op))
+    bare = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
+    arguments = inspect.Signature(bare)
     takes, result = dtypes_text(results(op))
     return (
-        f"| `{op}` | `{op}({arguments})` | {overloads} | {takes} | {result} | {derivatives(op)} |\n"
+        f"| `{op}` | `{op}{arguments}` | {overloads} | {takes} | {result} | {derivatives(op)} |\n"
     )
 
 

@@ -229,9 +229,10 @@ void read_yardstick(const at::Tensor& x) {
 }  // namespace
 
 PYBIND11_MODULE(_C, m) {
-  py::list names;
-  for (const OpInfo& op : kOps) names.append(op.name);
-  m.attr("OPS") = py::tuple(names);
+  // Each op's overloads with dims, without and with out=.
+  py::dict ops;
+  for (const OpInfo& op : kOps) ops[op.name] = py::make_tuple(op.dim, op.dim_out);
+  m.attr("OPS") = ops;
   m.def("entry", entry_for, py::arg("op"), py::arg("other"), py::arg("torch_op"));
   m.def("run_with_plan", run_with_plan, py::arg("op"), py::arg("x"), py::arg("dim"),
         py::arg("keepdim"), py::arg("dtype"), py::arg("plan"),
