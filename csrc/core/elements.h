@@ -1,5 +1,6 @@
 // How raw bytes become the values that a monoid accumulates. An Elements type has a value_t, the
-// element's size, for_each over a 16-byte chunk, and at() for one element in memory.
+// element's size, for_each over a 16-byte chunk, and at() for one element in memory. kColumns is
+// how many columns a thread takes at most: as many as one load of 16 bytes brings, up to four.
 //   Direct<T>   elements of T, widened exactly; compiled for the dtypes that matter most
 //   AnyInteger  every integer dtype and bool, chosen at run time, as int64
 //   Cast<V>     any dtype, first cast to another as torch's Tensor.to does
@@ -127,6 +128,9 @@ struct Direct {
   using element_t = T;
   using value_t = decltype(widen(T{}));
   static constexpr int kSize = sizeof(T);
+  static constexpr int kColumns = std::is_same_v<value_t, Complex<double>> ? 1
+                                  : sizeof(T) <= 4                         ? 4
+                                                                           : 2;
   static constexpr bool kLarge = false;
   RO_HD int size() const { return kSize; }
   RO_HD constexpr bool is_complex() const { return std::is_same_v<value_t, Complex<double>>; }
@@ -144,6 +148,7 @@ struct Direct {
 struct AnyInteger {
   using value_t = int64_t;
   static constexpr int kSize = 0;  // known at run time only
+  static constexpr int kColumns = 4;
   static constexpr bool kLarge = false;
   DType type;
   RO_HD int size() const { return size_of(type); }
@@ -217,6 +222,7 @@ template <class V>
 struct Cast {
   using value_t = V;
   static constexpr int kSize = 0;
+  static constexpr int kColumns = 1;
   static constexpr bool kLarge = true;
   DType from;
   DType to;

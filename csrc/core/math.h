@@ -163,6 +163,19 @@ inline uint32_t add_zero(T, uint32_t word) {
 }
 #endif
 
+RO_HD bool is_infinite(float x) { return (bit_cast<uint32_t>(x) & 0x7fffffffu) == 0x7f800000u; }
+RO_HD bool is_infinite(double x) {
+  return (bit_cast<uint64_t>(x) & ~uint64_t(0) >> 1) == uint64_t(2047) << 52;
+}
 RO_HD bool is_finite(double x) { return ((bit_cast<uint64_t>(x) >> 52) & 2047) != 2047; }
+
+RO_HD double square_root(double a) { return std::sqrt(a); }
+// One step of Newton's method makes up for lo.
+RO_HD double square_root(DoublePair a) {
+  if (!is_finite(a.hi)) return std::sqrt(a.hi);
+  const double root = std::sqrt(a.hi + a.lo);
+  if (root == 0) return root;
+  return root + (fused_multiply_add(-root, root, a.hi) + a.lo) / (2 * root);
+}
 
 }  // namespace reduce_ops
