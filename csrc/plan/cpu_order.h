@@ -17,18 +17,25 @@
 // matrix of w columns look like one of 8 w, which fills vectors; 32 rows a lane make the lanes cost
 // little where columns are wide.
 //
+// Every other op has segments of kCpuMonoidSegment elements of a row, in which element i belongs to
+// lane i % 16 (i % 8 where accumulators are pairs; see cpu/simd_log_sum_exp.h for its own), and
+// columns like those above.
+//
 // Segments merge as the aligned binary tree of plan/order.h.
 #pragma once
 
-#include "core/sum_families.h"
 #include "plan/order.h"
 #include "plan/problem.h"
 
 namespace reduce_ops {
 
 constexpr int kCpuSegmentBytes = 32768;
+constexpr int kCpuMonoidSegment = 4096;
 constexpr int kCpuSegmentRows = 256;
 constexpr int kCpuColumnLanes = 8;
+
+// Has engines and an order of its own.
+constexpr bool is_sum(Op op) { return op == Op::kSum || op == Op::kMean; }
 
 template <class T>
 constexpr int cpu_size(Direct<T>) {
@@ -42,12 +49,13 @@ constexpr int cpu_size(Cast<V>) {
 
 // Bytes of one element as the CPU kernels read it.
 inline int cpu_element_size(const Problem& p) {
-  return visit_sum_family(p.in, p.cast, [](auto elements, auto) { return cpu_size(elements); });
+  return visit_sums(p, [](auto elements, auto) { return cpu_size(elements); });
 }
 
 // Elements of a segment.
 inline int64_t cpu_segment_length(const Problem& p) {
-  return is_rows(p) ? kCpuSegmentBytes / cpu_element_size(p) : kCpuSegmentRows;
+  if (!is_rows(p)) return kCpuSegmentRows;
+  return is_sum(p.op) ? kCpuSegmentBytes / cpu_element_size(p) : kCpuMonoidSegment;
 }
 inline int64_t cpu_segments(const Problem& p) { return ceil_div(p.length, cpu_segment_length(p)); }
 

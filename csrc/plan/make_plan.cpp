@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "plan/features.h"
 #include "plan/order.h"
 #include "plan/plan.h"
 #include "plan/thresholds.h"
@@ -24,30 +25,38 @@ bool dense_rows(const Problem& p) {
 }
 
 // Elements side by side in memory, each of which is a result.
-bool dense_elements(const Problem& p) {
-  return p.length == 1 && p.kept.count <= 1 && (p.kept.count == 0 || p.kept.axis[0].in == 1);
+bool has_map(const Problem& p) {
+  return features_of(p).maps && p.length == 1 && p.kept.count <= 1 &&
+         (p.kept.count == 0 || p.kept.axis[0].in == 1);
+}
+
+// thread_row takes elements one by one, where others take chunks: for logsumexp other bits.
+bool has_thread_row(const Problem& p) {
+  return p.op != Op::kLogSumExp && p.op != Op::kDot && dense_rows(p);
 }
 
 Plan plan_rows(const Problem& p, const DeviceTraits& device) {
   const int64_t chunks = row_chunks(p);
   const int64_t processors = device.multiprocessors;
   Plan plan;
-  if (dense_elements(p)) {
+  if (has_map(p)) {
     plan.engine = Engine::kMap;
     return plan;
   }
   const bool shifted = p.reduced.count <= 1 && !aligned_rows(p);
-  const bool looped = size_of(p.in) > 4 || !is_floating(p.in);  // has no kernel for one segment
+  const Features features = features_of(p);
+  const bool looped = !features.hot;  // has no kernel for one segment
   if (p.length * size_of(p.in) <= kThreadRowBytes && p.length * size_of(p.in) % 16 &&
-      dense_rows(p) && p.outputs >= kManyNarrowRows) {
+      has_thread_row(p) && p.outputs >= kManyNarrowRows) {
     plan.engine = Engine::kThreadRow;
     return plan;
   }
+  const int64_t most_chunks = features.lanes < 8 ? 32 * features.lanes : kManyWarpRowsChunks;
   if (chunks <= kWarpRowChunks ||
-      (chunks <= kManyWarpRowsChunks && p.outputs >= kWarpRowsPerProcessor * processors)) {
+      (chunks <= most_chunks && p.outputs >= kWarpRowsPerProcessor * processors)) {
     plan.engine = Engine::kWarpRow;
     // A thread takes several lanes.
-    const int64_t threads = row_lanes(chunks) / (shifted ? 8 : 4);
+    const int64_t threads = row_lanes(chunks) / (shifted ? features.lanes : 4);
     plan.threads = int(std::clamp<int64_t>(threads, 1, 32));
     return plan;
   }
@@ -69,22 +78,28 @@ Plan plan_rows(const Problem& p, const DeviceTraits& device) {
 
 // Narrow rows side by side in memory, as narrow_column takes them.
 bool dense_narrow_columns(const Problem& p) {
-  return p.kept.count == 1 && p.reduced.count == 1 && p.kept.axis[0].in == 1 &&
+  return p.op != Op::kDot && p.kept.count == 1 && p.reduced.count == 1 && p.kept.axis[0].in == 1 &&
          p.reduced.axis[0].in == p.outputs && p.alignment == kChunkBytes &&
          p.outputs * size_of(p.in) <= kNarrowRowBytes;
 }
 
 // Whether columns have a kernel that loads twice as many rows together.
 bool has_deep_columns(const Problem& p, int vector) {
-  return vector > 1 && is_floating(p.in) && size_of(p.in) <= 4;
+  const Features features = features_of(p);
+  return vector > 1 && features.hot && features.every;
 }
 
-// The largest block: half of kMaxColumnThreads for kernels with more registers (deep ones and those
-// for odd addresses), and where each thread's tree takes more shared memory.
+// The largest block: half of kMaxColumnThreads for kernels with more registers (deep ones, those
+// for odd addresses and large accumulators), less where each thread's tree takes more shared
+// memory.
 int64_t max_column_threads(const Problem& p, const Plan& plan) {
   const bool shifted = plan.vector > 1 && !aligned_columns(p, plan.vector);
-  const bool half = plan.deep || shifted || plan.segments == kMaxColumnSegments;
-  return half ? kMaxColumnThreads / 2 : kMaxColumnThreads;
+  const Features features = features_of(p);
+  const bool half = plan.deep || shifted || features.large();
+  const int64_t shared =
+      column_shared_bytes(plan.vector, plan.segments, features.accumulator_bytes);
+  return std::min<int64_t>(half ? kMaxColumnThreads / 2 : kMaxColumnThreads,
+                           power_of_two_below(kMaxSharedBytes / shared));
 }
 
 // The most segments that narrow_column takes a block.
@@ -108,7 +123,10 @@ Plan plan_narrow_columns(const Problem& p, const DeviceTraits& device) {
 class ColumnPlanner {
  public:
   ColumnPlanner(const Problem& p, const DeviceTraits& device)
-      : p_(p), processors_(device.multiprocessors), segments_(column_segments(p)) {
+      : p_(p),
+        processors_(device.multiprocessors),
+        segments_(column_segments(p)),
+        large_(features_of(p).large()) {
     plan_.vector = widest_vector(p);
     // A thread for every column of every segment where that is little to do.
     if (p.outputs * segments_ <= kElementThreadsPerProcessor * processors_) plan_.vector = 1;
@@ -146,9 +164,9 @@ class ColumnPlanner {
   int64_t down_in_all() const { return power_of_two_above(ceil_div(segments_, plan_.segments)); }
 
   void shape(int64_t across, bool deep) {
-    const int64_t wanted = processors_ * (deep       ? kDeepColumnThreadsPerProcessor
-                                          : shifted_ ? kShiftedColumnThreadsPerProcessor
-                                                     : kColumnThreadsPerProcessor);
+    const int64_t wanted = processors_ * (deep || large_ ? kDeepColumnThreadsPerProcessor
+                                          : shifted_     ? kShiftedColumnThreadsPerProcessor
+                                                         : kColumnThreadsPerProcessor);
     plan_.across = int(across);
     plan_.deep = deep;
     // As many segments a thread as leave a warp a strip and every multiprocessor its threads.
@@ -177,6 +195,7 @@ class ColumnPlanner {
 
   const Problem& p_;
   const int64_t processors_, segments_;
+  const bool large_;
   bool shifted_;
   Plan plan_;
 };
@@ -193,27 +212,22 @@ bool power_of_two(int n) { return n > 0 && (n & (n - 1)) == 0; }
 }  // namespace
 
 int widest_vector(const Problem& p) {
-  const bool wide_accumulator =
-      is_complex(p.cast) ||
-      (is_floating(p.cast) && p.cast != p.in &&
-       !(p.cast == DType::kFloat32 && size_of(p.in) == 2 && is_floating(p.in)));
-  if (wide_accumulator || p.kept.count == 0 || p.kept.axis[0].in != 1) return 1;
-  if (is_integral(p.cast) && (!is_integral(p.in) || (p.cast == DType::kBool && p.in != p.cast)))
-    return 1;
-  const int vector = std::min(4, 16 / size_of(p.in));
-  if (aligned_columns(p, vector)) return vector;
-  const bool shifted = is_floating(p.in) && size_of(p.in) <= 4;
-  return shifted && columns_of(p) >= kFewColumns ? vector : 1;
+  if (p.kept.count == 0 || p.kept.axis[0].in != 1) return 1;
+  if (p.op == Op::kDot && p.kept.axis[0].other != 1) return 1;
+  const Features features = features_of(p);
+  const int vector = std::min(features.columns, kChunkBytes / size_of(p.in));
+  if (vector == 1 || aligned_columns(p, vector)) return vector;
+  return features.hot && columns_of(p) >= kFewColumns ? vector : 1;
 }
 
 bool aligned_rows(const Problem& p) {
   const int64_t per_chunk = kChunkBytes / size_of(p.in);
   if (p.alignment != kChunkBytes) return false;
   for (int a = 0; a < p.kept.count; ++a) {
-    if (p.kept.axis[a].in % per_chunk) return false;
+    if (p.kept.axis[a].in % per_chunk || p.kept.axis[a].other % per_chunk) return false;
   }
   for (int a = 1; a < p.reduced.count; ++a) {
-    if (p.reduced.axis[a].in % per_chunk) return false;
+    if (p.reduced.axis[a].in % per_chunk || p.reduced.axis[a].other % per_chunk) return false;
   }
   return true;
 }
@@ -221,10 +235,10 @@ bool aligned_rows(const Problem& p) {
 bool aligned_columns(const Problem& p, int vector) {
   if (p.alignment % (vector * size_of(p.in)) || p.kept.axis[0].size % vector) return false;
   for (int a = 1; a < p.kept.count; ++a) {
-    if (p.kept.axis[a].in % vector) return false;
+    if (p.kept.axis[a].in % vector || p.kept.axis[a].other % vector) return false;
   }
   for (int a = 0; a < p.reduced.count; ++a) {
-    if (p.reduced.axis[a].in % vector) return false;
+    if (p.reduced.axis[a].in % vector || p.reduced.axis[a].other % vector) return false;
   }
   return true;
 }
@@ -261,11 +275,12 @@ std::string check_plan(const Plan& plan, const Problem& p) {
                 : "the innermost reduced axis is contiguous: this takes a row engine";
   switch (plan.engine) {
     case Engine::kMap:
-      if (!dense_elements(p)) return "map takes single elements that lie side by side in memory";
+      if (!has_map(p)) return "map takes sums of single elements that lie side by side in memory";
       return ceil_div(p.outputs, kBlockThreads) > kMaxBlocks ? "too many elements for one grid"
                                                              : "";
     case Engine::kThreadRow:
-      if (!dense_rows(p)) return "thread_row takes rows that lie side by side in memory";
+      if (!has_thread_row(p))
+        return "thread_row takes rows that lie side by side in memory, and not logsumexp";
       if (p.length * size_of(p.in) > kThreadRowBytes)
         return "thread_row takes rows of up to 64 bytes, got " +
                std::to_string(p.length * size_of(p.in));
@@ -274,7 +289,7 @@ std::string check_plan(const Plan& plan, const Problem& p) {
       if (!power_of_two(plan.threads) || plan.threads > 32)
         return "threads must be a power of two from 1 to 32, got " + std::to_string(plan.threads);
       const int64_t chunks = row_chunks(p);
-      const int64_t least = row_lanes(chunks) / kMaxLanesAThread;
+      const int64_t least = row_lanes(chunks) / features_of(p).lanes;
       if (plan.threads < least)
         return "a row of " + std::to_string(chunks) + " chunks of 16 bytes takes " +
                std::to_string(least) + " threads or more, got " + std::to_string(plan.threads);
@@ -336,13 +351,15 @@ std::string check_plan(const Plan& plan, const Problem& p) {
 }
 
 int64_t least_bytes(const Problem& p) {
-  int64_t distinct = p.length && p.outputs ? size_of(p.in) : 0;
+  int64_t first = p.length && p.outputs ? size_of(p.in) : 0;
+  int64_t second = p.op == Op::kDot ? first : 0;
   for (const Axes* axes : {&p.kept, &p.reduced}) {
     for (int a = 0; a < axes->count; ++a) {
-      if (axes->axis[a].in != 0) distinct *= axes->axis[a].size;
+      if (axes->axis[a].in != 0) first *= axes->axis[a].size;
+      if (axes->axis[a].other != 0) second *= axes->axis[a].size;
     }
   }
-  return distinct + p.outputs * size_of(p.out);
+  return first + second + p.outputs * size_of(p.out);
 }
 
 }  // namespace reduce_ops

@@ -56,9 +56,18 @@ Plan parse_plan(const std::string& text);
 // Empty where the plan can compute the problem, else a sentence that says why not.
 std::string check_plan(const Plan& plan, const Problem& problem);
 
-// Columns that one thread may take at once: 1 where the layout or the accumulator's size forbid
-// more.
+// Columns that one thread may take at once: 1 where the layout or the elements forbid more.
 int widest_vector(const Problem& problem);
+// Bytes of shared memory a thread of the column engine needs: its own part of the tree over
+// segments, or what a block merges with.
+constexpr int64_t column_shared_bytes(int columns, int segments, int accumulator_bytes) {
+  int levels = 0;
+  while (1 << levels < segments) ++levels;
+  const int own = columns * levels;
+  return int64_t(own > columns ? own : columns + 1) * accumulator_bytes;
+}
+// What a block may have of it on every GPU since 8.0.
+constexpr int64_t kMaxSharedBytes = 99 << 10;
 // Whether every piece of every row starts at a multiple of 16 bytes.
 bool aligned_rows(const Problem& problem);
 // Whether so many columns start at a multiple of their size in every row and divide them all.

@@ -17,7 +17,8 @@ bool append(Axes& axes, Axis* all, int count) {
   for (int i = 0; i < count; ++i) {
     if (axes.count > 0) {
       Axis& last = axes.axis[axes.count - 1];
-      if (all[i].in == last.in * last.size && all[i].out == last.out * last.size) {
+      if (all[i].in == last.in * last.size && all[i].out == last.out * last.size &&
+          all[i].other == last.other * last.size) {
         last.size *= all[i].size;
         continue;
       }
@@ -30,11 +31,11 @@ bool append(Axes& axes, Axis* all, int count) {
 
 }  // namespace
 
-bool make_problem(const TensorView& view, DType in, DType cast, DType out, bool cuda,
+bool make_problem(const TensorView& view, const Recipe& recipe, DType out, DType second, bool cuda,
                   uintptr_t address, Problem& problem) {
-  problem.in = in;
-  problem.cast = cast;
+  static_cast<Recipe&>(problem) = recipe;
   problem.out = out;
+  problem.second = second;
   problem.cuda = cuda;
   problem.alignment = 16;
   while (address & uintptr_t(problem.alignment - 1)) problem.alignment /= 2;
@@ -49,10 +50,11 @@ bool make_problem(const TensorView& view, DType in, DType cast, DType out, bool 
     const int64_t size = view.sizes[d];
     (view.reduced[d] ? problem.length : problem.outputs) *= size;
     if (size == 1) continue;
+    const int64_t other = view.other_strides ? view.other_strides[d] : 0;
     if (view.reduced[d])
-      reduced[reduced_count++] = {size, view.in_strides[d], 0};
+      reduced[reduced_count++] = {size, view.in_strides[d], 0, other};
     else
-      kept[kept_count++] = {size, view.in_strides[d], view.out_strides[d]};
+      kept[kept_count++] = {size, view.in_strides[d], view.out_strides[d], other};
   }
   if (problem.outputs == 0 || problem.length == 0) return true;  // no axis is ever looked at
   return append(problem.kept, kept, kept_count) && append(problem.reduced, reduced, reduced_count);
