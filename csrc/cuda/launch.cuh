@@ -10,6 +10,7 @@
 #include "cuda/engines/row.cuh"
 #include "cuda/engines/split.cuh"
 #include "cuda/engines/thread_row.cuh"
+#include "plan/features.h"
 
 namespace reduce_ops::cuda {
 
@@ -30,24 +31,8 @@ inline int64_t block_threads(int64_t threads) { return std::max<int64_t>(32, thr
 
 inline bool through_l1(const Problem& p) { return least_bytes(p) >= kThroughL1Bytes; }
 
-// Dtypes that most calls use get every kernel instance, the others share the fewest.
-template <class Elements>
-constexpr bool kIsHot = Elements::kSize == 2 || Elements::kSize == 4;
-
-// Columns a thread, at most: as many as one load brings, as widest_vector() of the planner knows.
-template <class Elements>
-constexpr int kVectorColumns = 1;
-template <class T>
-constexpr int kVectorColumns<Direct<T>> = sizeof(T) <= 4 ? 4 : 2;
-template <class T>
-constexpr int kVectorColumns<Direct<Complex<T>>> = 1;
-template <>
-constexpr int kVectorColumns<AnyInteger> = 4;
-
-// Of dynamic shared memory: without asking for more, and what a block may have on every GPU
-// since 8.0.
+// Of dynamic shared memory without asking for more.
 constexpr int64_t kDefaultSharedBytes = 48 << 10;
-constexpr int64_t kMaxSharedBytes = 99 << 10;
 
 struct Grid {
   int64_t blocks;
@@ -82,16 +67,16 @@ cudaError_t launch(void (*kernel)(Params...), const Grid& grid, cudaStream_t str
 
 template <class Monoid>
 cudaError_t run_combine(const Problem& p, int64_t columns, int64_t parts, void* workspace,
-                        void* out, cudaStream_t stream) {
+                        const Epilogue& epilogue, cudaStream_t stream) {
   using acc_t = typename Monoid::acc_t;
   constexpr int kThreads = combine_threads(sizeof(acc_t));
   acc_t* partial = static_cast<acc_t*>(workspace);
   CombineArgs args;
-  args.out = out;
-  args.out_type = p.out;
+  args.epilogue = epilogue;
   args.columns = columns;
-  args.divisor = p.divisor;
   args.kept = AxesMap::of(p.kept);
+  args.reduced = AxesMap::of(p.reduced);
+  args.exact = is_rows(p);
   args.passes = 2;
   const int64_t across = combine_across(columns);
   args.log_across = log2_of(across);
@@ -119,8 +104,24 @@ cudaError_t run_combine(const Problem& p, int64_t columns, int64_t parts, void* 
   }
 }
 
-template <class Elements>
+template <class Args>
+void set_axes(Args& args, const Problem& p, const Epilogue& epilogue) {
+  args.kept = AxesMap::of(p.kept);
+  args.reduced = AxesMap::of(p.reduced);
+  args.other = epilogue.other;
+  if (!epilogue.other) return;
+  args.other_kept = AxesMap::of_other(p.kept);
+  args.other_reduced = AxesMap::of_other(p.reduced);
+}
+
+// Elements that few calls use have the rows' kernels for any layout only.
+template <class Elements, class Monoid>
+constexpr bool kGathersAll =
+    Elements::kLarge && !Elements::kSize && !features<Elements, Monoid>().maps;
+
+template <class Elements, class Monoid>
 RowLoad row_load(const Problem& p, const Elements& elements) {
+  if (kGathersAll<Elements, Monoid>) return RowLoad::kGathered;
   if (p.reduced.count <= 1) {
     if (!aligned_rows(p)) return RowLoad::kShifted;
     return through_l1(p) ? RowLoad::kThroughL1 : RowLoad::kAligned;
@@ -131,18 +132,19 @@ RowLoad row_load(const Problem& p, const Elements& elements) {
 }
 
 template <class Elements, class Monoid>
-RowArgs row_args(const Problem& p, const Elements& elements, const void* in, void* out) {
+RowArgs row_args(const Problem& p, const Elements& elements, const Epilogue& epilogue) {
   RowArgs args;
-  args.in = static_cast<const char*>(in);
-  args.out = out;
-  args.out_type = p.out;
-  args.load = row_load(p, elements);
+  args.in = epilogue.in;
+  args.epilogue = epilogue;
+  args.load = row_load<Elements, Monoid>(p, elements);
   args.rows = p.outputs;
   args.length = p.length;
-  args.divisor = p.divisor;
   args.chunks = ceil_div(p.length * elements.size(), kChunkBytes);
-  args.kept = AxesMap::of(p.kept);
-  args.reduced = AxesMap::of(p.reduced);
+  set_axes(args, p, epilogue);
+  if (args.load == RowLoad::kGathered && p.reduced.count == 1) {  // gather() divides by it
+    args.reduced.axis[0].size = Divider::of(p.reduced.axis[0].size);
+    args.other_reduced.axis[0].size = args.reduced.axis[0].size;
+  }
   return args;
 }
 
@@ -157,20 +159,28 @@ cudaError_t run_warp_row(const RowArgs& args, const Elements& elements, int thre
   };
   // Several chunks or several rows a thread, so that enough loads are in flight.
   const int64_t lanes = row_lanes(args.chunks) / threads;
-  if constexpr (kIsHot<Elements> && kLoad != RowLoad::kGathered) {
-    if (lanes <= 1) return go(warp_row<Elements, Monoid, kLoad, 1, 4>, 4);
+  if constexpr (features<Elements, Monoid>().hot && kLoad != RowLoad::kGathered) {
+    constexpr bool kWide = kTakesTwo<Elements> || features<Elements, Monoid>().lanes < 8;
+    constexpr int kRows = kWide ? 1 : 4;
+    if (lanes <= 1) return go(warp_row<Elements, Monoid, kLoad, 1, kRows>, kRows);
     if (lanes <= 4) return go(warp_row<Elements, Monoid, kLoad, 4, 1>, 1);
   } else {
     if (lanes <= 1) return go(warp_row<Elements, Monoid, kLoad, 1, 1>, 1);
   }
-  return go(warp_row<Elements, Monoid, kLoad, 8, 1>, 1);
+  if constexpr (features<Elements, Monoid>().lanes == 8)
+    return go(warp_row<Elements, Monoid, kLoad, 8, 1>, 1);
+  else
+    return go(warp_row<Elements, Monoid, kLoad, 4, 1>, 1);
 }
 
 template <class Elements, class Monoid, RowLoad kLoad>
 cudaError_t run_rows(const Problem& p, const Plan& plan, const RowArgs& args,
                      const Elements& elements, void* workspace, cudaStream_t stream) {
-  if (plan.engine == Engine::kWarpRow)
-    return run_warp_row<Elements, Monoid, kLoad>(args, elements, plan.threads, stream);
+  if (plan.engine == Engine::kWarpRow) {
+    constexpr bool kThrough = kLoad == RowLoad::kThroughL1 && features<Elements, Monoid>().maps;
+    constexpr RowLoad kHere = kLoad == RowLoad::kThroughL1 && !kThrough ? RowLoad::kAligned : kLoad;
+    return run_warp_row<Elements, Monoid, kHere>(args, elements, plan.threads, stream);
+  }
   const int64_t parts = row_parts(p, plan);
   const int64_t group = parts > 1 ? plan.segments : ceil_div(args.chunks, int64_t(kSegmentChunks));
   auto* partial = static_cast<typename Monoid::acc_t*>(workspace);
@@ -180,24 +190,22 @@ cudaError_t run_rows(const Problem& p, const Plan& plan, const RowArgs& args,
   };
   cudaError_t error = cudaSuccess;
   constexpr bool kAligned = kLoad == RowLoad::kAligned || kLoad == RowLoad::kThroughL1;
-  if constexpr (kIsHot<Elements> && kAligned) {
+  if constexpr (features<Elements, Monoid>().hot && kAligned && !kIsBest<Monoid>) {
     error = group == 1 ? go(block_row<Elements, Monoid, kLoad, true>)
                        : go(block_row<Elements, Monoid, kLoad, false>);
   } else {
     error = go(block_row<Elements, Monoid, kLoad, false>);
   }
   if (error != cudaSuccess || parts == 1) return error;
-  return run_combine<Monoid>(p, 1, parts, workspace, args.out, stream);
+  return run_combine<Monoid>(p, 1, parts, workspace, args.epilogue, stream);
 }
 
 template <class Elements, class Monoid>
-cudaError_t run_map(const Problem& p, const Elements& elements, const void* in, void* out,
+cudaError_t run_map(const Problem& p, const Elements& elements, const Epilogue& epilogue,
                     cudaStream_t stream) {
   MapArgs args;
-  args.in = static_cast<const char*>(in);
-  args.out = out;
-  args.in_type = p.in;
-  args.out_type = p.out;
+  args.in = epilogue.in;
+  args.epilogue = epilogue;
   args.count = p.outputs;
   args.out_stride = p.kept.count ? p.kept.axis[0].out : 0;
   const int64_t loads = ceil_div(args.count, int64_t(kMapElements<Elements>));
@@ -206,14 +214,12 @@ cudaError_t run_map(const Problem& p, const Elements& elements, const void* in, 
 }
 
 template <class Elements, class Monoid>
-cudaError_t run_thread_row(const Problem& p, const Elements& elements, const void* in, void* out,
+cudaError_t run_thread_row(const Problem& p, const Elements& elements, const Epilogue& epilogue,
                            cudaStream_t stream) {
   ThreadRowArgs args;
-  args.in = static_cast<const char*>(in);
-  args.out = out;
-  args.out_type = p.out;
+  args.in = epilogue.in;
+  args.epilogue = epilogue;
   args.length = int(p.length);
-  args.divisor = p.divisor;
   args.pitch = args.length * elements.size();
   // About 8 KiB a block.
   args.rows_a_thread = std::clamp(8192 / (kThreadRowThreads * args.pitch), 1, 16);
@@ -228,12 +234,11 @@ cudaError_t run_thread_row(const Problem& p, const Elements& elements, const voi
 
 template <class Elements, class Monoid>
 cudaError_t run_columns(const Problem& p, const Plan& plan, const Elements& elements,
-                        const void* in, void* out, void* workspace, cudaStream_t stream) {
+                        const Epilogue& epilogue, void* workspace, cudaStream_t stream) {
   using acc_t = typename Monoid::acc_t;
   ColumnArgs args;
-  args.in = static_cast<const char*>(in);
-  args.out = out;
-  args.out_type = p.out;
+  args.in = epilogue.in;
+  args.epilogue = epilogue;
   args.vector = plan.vector;
   args.segments = plan.segments;
   args.log_across = log2_of(plan.across);
@@ -241,27 +246,26 @@ cudaError_t run_columns(const Problem& p, const Plan& plan, const Elements& elem
   args.segment_rows = segment_rows(p.length);
   args.parts = column_parts(p, plan);
   args.columns = columns_of(p);
-  constexpr int kVector = kVectorColumns<Elements>;
+  constexpr int kVector = Elements::kColumns;
   args.strips = Divider::of(ceil_div(args.columns, int64_t(plan.across) * plan.vector));
   args.units = p.outputs / args.columns * args.strips.divisor;
   args.log_units = units_a_block(plan.across * plan.down, args.units);
   args.unit_blocks = uint32_t(ceil_div(args.units, int64_t(1) << args.log_units));
   args.length = p.length;
-  args.divisor = p.divisor;
-  args.kept = AxesMap::of(p.kept);
-  args.reduced = AxesMap::of(p.reduced);
+  set_axes(args, p, epilogue);
   const int64_t threads = block_threads((plan.across * plan.down) << args.log_units);
   auto* partial = static_cast<acc_t*>(workspace);
   const auto go = [&](auto kernel, int columns) {
-    const int64_t own = columns * log2_of(plan.segments);
-    const int64_t shared = threads * std::max<int64_t>(own, columns + 1) * int64_t(sizeof(acc_t));
+    const int64_t shared = threads * column_shared_bytes(columns, plan.segments, sizeof(acc_t));
     return launch(kernel, {args.unit_blocks * args.parts, threads, shared}, stream, args, elements,
                   partial);
   };
   cudaError_t error = cudaErrorInvalidValue;
+  constexpr bool kHot = features<Elements, Monoid>().hot;
+  constexpr bool kEvery = features<Elements, Monoid>().every;
   const auto go_vectors = [&](auto load) {
     constexpr ColumnLoad kLoad = decltype(load)::value;
-    if constexpr (kIsHot<Elements>) {
+    if constexpr (kHot && kEvery) {
       if (plan.deep) return go(column<Elements, Monoid, kVector, kLoad, true>, kVector);
     }
     return go(column<Elements, Monoid, kVector, kLoad, false>, kVector);
@@ -271,29 +275,31 @@ cudaError_t run_columns(const Problem& p, const Plan& plan, const Elements& elem
     error = go(column<Elements, Monoid, 1, ColumnLoad::kElement, false>, 1);
   } else if constexpr (kVector > 1) {
     if (aligned_columns(p, plan.vector)) {
-      error = through_l1(p) ? go_vectors(integral_constant<ColumnLoad, ColumnLoad::kThroughL1>{})
-                            : go_vectors(integral_constant<ColumnLoad, ColumnLoad::kAligned>{});
-    } else if constexpr (kIsHot<Elements>) {
+      bool through = false;
+      if constexpr (kEvery) {
+        through = through_l1(p);
+        if (through) error = go_vectors(integral_constant<ColumnLoad, ColumnLoad::kThroughL1>{});
+      }
+      if (!through) error = go_vectors(integral_constant<ColumnLoad, ColumnLoad::kAligned>{});
+    } else if constexpr (kHot) {
       error = go_vectors(integral_constant<ColumnLoad, ColumnLoad::kShifted>{});
     }
   }
   if (error != cudaSuccess || args.parts == 1) return error;
-  return run_combine<Monoid>(p, args.columns, args.parts, workspace, out, stream);
+  return run_combine<Monoid>(p, args.columns, args.parts, workspace, epilogue, stream);
 }
 
 template <class Elements, class Monoid>
 cudaError_t run_narrow_columns(const Problem& p, const Plan& plan, const Elements& elements,
-                               const void* in, void* out, void* workspace, cudaStream_t stream) {
+                               const Epilogue& epilogue, void* workspace, cudaStream_t stream) {
   using acc_t = typename Monoid::acc_t;
   NarrowColumnArgs args;
-  args.in = static_cast<const char*>(in);
-  args.out = out;
-  args.out_type = p.out;
+  args.in = epilogue.in;
+  args.epilogue = epilogue;
   args.columns = int(p.outputs);
   args.segments = plan.segments;
   args.segment_rows = segment_rows(p.length);
   args.length = p.length;
-  args.divisor = p.divisor;
   args.out_stride = p.kept.axis[0].out;
   const int pitch = narrow_pitch(args.segment_rows * args.columns * elements.size());
   const int64_t shared =
@@ -302,27 +308,21 @@ cudaError_t run_narrow_columns(const Problem& p, const Plan& plan, const Element
   const cudaError_t error = launch(narrow_column<Elements, Monoid>, {parts, kNarrowThreads, shared},
                                    stream, args, elements, static_cast<acc_t*>(workspace));
   if (error != cudaSuccess || parts == 1) return error;
-  return run_combine<Monoid>(p, args.columns, parts, workspace, out, stream);
+  return run_combine<Monoid>(p, args.columns, parts, workspace, epilogue, stream);
 }
 
 template <class Elements, class Monoid>
-cudaError_t run(const Problem& p, const Plan& plan, const Elements& elements, const void* in,
-                void* out, void* workspace, cudaStream_t stream) {
-  if (plan.engine == Engine::kMap) return run_map<Elements, Monoid>(p, elements, in, out, stream);
-  if (plan.engine == Engine::kThreadRow)
-    return run_thread_row<Elements, Monoid>(p, elements, in, out, stream);
-  if (plan.engine == Engine::kNarrowColumn)
-    return run_narrow_columns<Elements, Monoid>(p, plan, elements, in, out, workspace, stream);
-  if (plan.engine == Engine::kColumn || plan.engine == Engine::kSplitColumn)
-    return run_columns<Elements, Monoid>(p, plan, elements, in, out, workspace, stream);
-  const RowArgs args = row_args<Elements, Monoid>(p, elements, in, out);
+cudaError_t run_loaded_rows(const Problem& p, const Plan& plan, const RowArgs& args,
+                            const Elements& elements, void* workspace, cudaStream_t stream) {
   switch (args.load) {
+    case RowLoad::kThroughL1:
+      if constexpr (features<Elements, Monoid>().every)
+        return run_rows<Elements, Monoid, RowLoad::kThroughL1>(p, plan, args, elements, workspace,
+                                                               stream);
+      [[fallthrough]];
     case RowLoad::kAligned:
       return run_rows<Elements, Monoid, RowLoad::kAligned>(p, plan, args, elements, workspace,
                                                            stream);
-    case RowLoad::kThroughL1:
-      return run_rows<Elements, Monoid, RowLoad::kThroughL1>(p, plan, args, elements, workspace,
-                                                             stream);
     case RowLoad::kShifted:
       return run_rows<Elements, Monoid, RowLoad::kShifted>(p, plan, args, elements, workspace,
                                                            stream);
@@ -330,6 +330,30 @@ cudaError_t run(const Problem& p, const Plan& plan, const Elements& elements, co
       return run_rows<Elements, Monoid, RowLoad::kGathered>(p, plan, args, elements, workspace,
                                                             stream);
   }
+}
+
+template <class Elements, class Monoid>
+cudaError_t run(const Problem& p, const Plan& plan, const Elements& elements,
+                const Operands& operands, void* workspace, cudaStream_t stream) {
+  const Epilogue epilogue = epilogue_of(p, operands);
+  if constexpr (features<Elements, Monoid>().maps) {
+    if (plan.engine == Engine::kMap)
+      return run_map<Elements, Monoid>(p, elements, epilogue, stream);
+  }
+  if constexpr (!kTakesTwo<Elements>) {
+    if (plan.engine == Engine::kThreadRow)
+      return run_thread_row<Elements, Monoid>(p, elements, epilogue, stream);
+    if (plan.engine == Engine::kNarrowColumn)
+      return run_narrow_columns<Elements, Monoid>(p, plan, elements, epilogue, workspace, stream);
+  }
+  if (plan.engine == Engine::kColumn || plan.engine == Engine::kSplitColumn)
+    return run_columns<Elements, Monoid>(p, plan, elements, epilogue, workspace, stream);
+  const RowArgs args = row_args<Elements, Monoid>(p, elements, epilogue);
+  if constexpr (kGathersAll<Elements, Monoid>)
+    return run_rows<Elements, Monoid, RowLoad::kGathered>(p, plan, args, elements, workspace,
+                                                          stream);
+  else
+    return run_loaded_rows<Elements, Monoid>(p, plan, args, elements, workspace, stream);
 }
 
 }  // namespace reduce_ops::cuda

@@ -1,22 +1,21 @@
-// One instance of the engines for each kind of elements and accumulator; sum_*.cu compile them.
+// One instance of the engines for each pair of elements and monoid; families/*.cu compile them.
 #pragma once
 
 #include <cuda_runtime_api.h>
 
-#include "core/sum_families.h"
 #include "plan/order.h"
 #include "plan/plan.h"
 
 namespace reduce_ops::cuda {
 
 template <class Elements, class Monoid>
-cudaError_t run(const Problem& problem, const Plan& plan, const Elements& elements, const void* in,
-                void* out, void* workspace, cudaStream_t stream);
+cudaError_t run(const Problem& problem, const Plan& plan, const Elements& elements,
+                const Operands& operands, void* workspace, cudaStream_t stream);
 
 // Threads of the combining kernel's largest block; two accumulators a thread must fit into 48 KiB
-// of shared memory.
+// of shared memory, and what a thread holds of them into registers.
 constexpr int combine_threads(size_t accumulator_bytes) {
-  return accumulator_bytes > 16 ? 512 : 1024;
+  return accumulator_bytes > 32 ? 256 : accumulator_bytes > 8 ? 512 : 1024;
 }
 constexpr int kCombineLevels = 4;
 

@@ -6,6 +6,7 @@
 #include "cuda/parts/combine.cuh"
 #include "cuda/parts/load.cuh"
 #include "cuda/parts/store.cuh"
+#include "plan/features.h"
 #include "plan/order.h"
 
 namespace reduce_ops::cuda {
@@ -19,8 +20,7 @@ enum class ColumnLoad : int {
 
 struct ColumnArgs {
   const char* in;
-  void* out;
-  DType out_type;
+  Epilogue epilogue;
   int vector;      // columns a thread: 1, or as many as one load brings
   int log_across;  // threads along the columns
   int log_down;    // threads along the reduction, a segment each
@@ -33,9 +33,11 @@ struct ColumnArgs {
   Divider strips;   // of across * vector columns
   int64_t units;    // strips times the other kept axes
   int64_t length;
-  int64_t divisor;
   AxesMap kept;
   AxesMap reduced;
+  const char* other;  // the second input, where there is one, and its strides
+  AxesMap other_kept;
+  AxesMap other_reduced;
 };
 
 // `bytes` at a multiple of their number: 16, 8, 4, 2 or 1.
@@ -101,18 +103,22 @@ constexpr int kRowsAtOnce =
         ? 4
         : std::min(kSegmentRowsStep, (kDeep ? 128 : 64) / (kColumns * Elements::kSize) /
                                          (kLoad == ColumnLoad::kShifted ? 2 : 1));
-template <ColumnLoad kLoad, bool kDeep>
-constexpr int kColumnRegisters = kLoad == ColumnLoad::kShifted ? (kDeep ? 88 : 80)
-                                 : kDeep                       ? 84
-                                                               : 64;
+template <ColumnLoad kLoad, bool kDeep, bool kLarge>
+constexpr int kColumnRegisters = kLarge                          ? 128
+                                 : kLoad == ColumnLoad::kShifted ? (kDeep ? 88 : 80)
+                                 : kDeep                         ? 84
+                                                                 : 64;
 
 // Threads of the largest block, as max_column_threads() of the planner knows.
-template <ColumnLoad kLoad, bool kDeep>
+template <ColumnLoad kLoad, bool kDeep, bool kLarge>
 constexpr int kColumnThreads =
-    kDeep || kLoad == ColumnLoad::kShifted ? kMaxColumnThreads / 2 : kMaxColumnThreads;
+    kDeep || kLarge || kLoad == ColumnLoad::kShifted ? kMaxColumnThreads / 2 : kMaxColumnThreads;
+template <class Elements, class Monoid>
+constexpr bool kLargeColumn = features<Elements, Monoid>().large();
 
 template <class Elements, class Monoid, int kColumns, ColumnLoad kLoad, bool kDeep>
-__global__ void RO_MAX_REGISTERS((kColumnRegisters<kLoad, kDeep>), (kColumnThreads<kLoad, kDeep>))
+__global__ void RO_MAX_REGISTERS((kColumnRegisters<kLoad, kDeep, kLargeColumn<Elements, Monoid>>),
+                                 (kColumnThreads<kLoad, kDeep, kLargeColumn<Elements, Monoid>>))
     column(const __grid_constant__ ColumnArgs args, Elements elements,
            typename Monoid::acc_t* partial) {
   using acc_t = typename Monoid::acc_t;
@@ -140,13 +146,17 @@ __global__ void RO_MAX_REGISTERS((kColumnRegisters<kLoad, kDeep>), (kColumnThrea
     at = args.kept.locate(outer * args.columns + first_column);
     const char* base = args.in + at.in * size;
     const int count = int(min(int64_t(vector), args.columns - first_column));
-    const auto add_row = [&](const auto& typed, const Chunk& row, int columns, int64_t n) {
+    typename Monoid::state_t state[kColumns];
+#pragma unroll
+    for (int c = 0; c < kColumns; ++c)
+      state[c] = start_of<Monoid>(elements, base + (c < count ? c : 0) * size);
+    const auto add_row = [&](const auto& typed, const auto& row, int columns, int64_t n) {
       using Typed = std::decay_t<decltype(typed)>;
       if constexpr (kColumns == 1) {
-        accumulate<Typed, Monoid>(acc[0], typed, row, 1, n);
+        accumulate<Typed, Monoid>(acc[0], typed, row, 1, n, state[0]);
       } else {
         typed.for_each(row, columns, [&](int e, auto x) {
-          if (e < kColumns) acc[e] = Monoid::accumulate(acc[e], x, n);
+          if (e < kColumns) acc[e] = Monoid::accumulate(acc[e], x, n, state[e]);
         });
       }
     };
@@ -171,56 +181,88 @@ __global__ void RO_MAX_REGISTERS((kColumnRegisters<kLoad, kDeep>), (kColumnThrea
         acc[c] = Monoid::identity();
       }
     };
-    // Whole segments at one stride,
-    const auto add_whole = [&](const auto& typed, int segments) {
-      using Typed = std::decay_t<decltype(typed)>;
-      constexpr int kHere =
-          Typed::kSize ? std::min(kColumns, kChunkBytes / Typed::kSize) : kColumns;
-      constexpr int kRows = kRowsAtOnce<Typed, kHere, kLoad, kDeep>;
-      static_assert(kSegmentRowsStep % kRows == 0, "a whole segment is whole groups of rows");
-      using Reader = ColumnReader<Typed, kHere, kLoad>;
-      const Reader reader = {count * size};
-      const int64_t stride = args.reduced.axis[0].in * size;
-      typename Reader::Raw data[kRows];
-      const char* from = base + begin * stride;
-      int64_t n = begin;
-#pragma unroll 1
-      for (; segments > 0; --segments) {
-#pragma unroll 1
-        for (int left = args.segment_rows; left > 0; left -= kRows) {
-#pragma unroll
-          for (int r = 0; r < kRows; ++r) data[r] = reader.load(typed, from + r * stride);
-#pragma unroll
-          for (int r = 0; r < kRows; ++r)
-            add_row(typed, reader.chunk(data[r], from + r * stride), kHere, n + r);
-          n += kRows;
-          from += kRows * stride;
-        }
-        end_segment();
-      }
-    };
-    // and any other.
+    // Rows at any strides.
     const auto add_careful = [&](int64_t begin, int64_t end) {
       constexpr int kRows = 4;
       using Reader = ColumnReader<Elements, kColumns, kLoad>;
       const Reader reader = {count * size};
-      typename Reader::Raw data[kRows];
+      const char* other = nullptr;
+      if constexpr (kTakesTwo<Elements>)
+        other = args.other + args.other_kept.locate(outer * args.columns + first_column).in * size;
+      typename Reader::Raw data[kRows], others[kRows];
 #pragma unroll 1
       for (int64_t n = begin; n < end; n += kRows) {
         const auto row = [&](int r) {
           return base + args.reduced.locate(min(n + r, end - 1)).in * size;
         };
+        const auto other_row = [&](int r) {
+          return other + args.other_reduced.locate(min(n + r, end - 1)).in * size;
+        };
 #pragma unroll
         for (int r = 0; r < kRows; ++r) data[r] = reader.load(elements, row(r));
+        if constexpr (kTakesTwo<Elements>) {
+#pragma unroll
+          for (int r = 0; r < kRows; ++r) others[r] = reader.load(elements, other_row(r));
+        }
 #pragma unroll
         for (int r = 0; r < kRows; ++r) {
-          if (n + r < end) add_row(elements, reader.chunk(data[r], row(r)), vector, n + r);
+          if (n + r >= end) continue;
+          const Chunk chunk = reader.chunk(data[r], row(r));
+          if constexpr (kTakesTwo<Elements>)
+            add_row(elements, ChunkPair{chunk, reader.chunk(others[r], other_row(r))}, vector,
+                    n + r);
+          else
+            add_row(elements, chunk, vector, n + r);
         }
       }
     };
-    if (args.reduced.count <= 1) {
-      const int whole = int(min(int64_t(args.segments), (args.length - begin) / args.segment_rows));
-      if (whole > 0) elements.typed([&](const auto& typed) { add_whole(typed, whole); });
+    // Whole segments at one stride.
+    if constexpr (!kTakesTwo<Elements>) {
+      const auto add_whole = [&](const auto& typed, int segments) {
+        using Typed = std::decay_t<decltype(typed)>;
+        constexpr int kHere =
+            Typed::kSize ? std::min(kColumns, kChunkBytes / Typed::kSize) : kColumns;
+        constexpr int kRows = kRowsAtOnce < Typed, kHere, kLoad, kDeep || kLargeColumn < Elements,
+                      Monoid >>
+            ;
+        static_assert(kSegmentRowsStep % kRows == 0, "a whole segment is whole groups of rows");
+        using Reader = ColumnReader<Typed, kHere, kLoad>;
+        const Reader reader = {count * size};
+        const int64_t stride = args.reduced.axis[0].in * size;
+        typename Reader::Raw data[kRows];
+        const char* from = base + begin * stride;
+        int64_t n = begin;
+#pragma unroll 1
+        for (; segments > 0; --segments) {
+#pragma unroll 1
+          for (int left = args.segment_rows; left > 0; left -= kRows) {
+#pragma unroll
+            for (int r = 0; r < kRows; ++r) data[r] = reader.load(typed, from + r * stride);
+            if constexpr (kHere > 1 && kTakesRows<Monoid, Typed>) {
+              Chunk rows[kRows];
+#pragma unroll
+              for (int r = 0; r < kRows; ++r) rows[r] = reader.chunk(data[r], from + r * stride);
+              constexpr int kGroup = std::min(kRows, kRowsTaken<Monoid>);
+#pragma unroll
+              for (int r = 0; r < kRows; r += kGroup)
+                ByRows<Monoid>::template accumulate<kHere>(
+                    acc, typed, reinterpret_cast<Chunk(&)[kGroup]>(rows[r]), n + r);
+            } else {
+#pragma unroll
+              for (int r = 0; r < kRows; ++r)
+                add_row(typed, reader.chunk(data[r], from + r * stride), kHere, n + r);
+            }
+            n += kRows;
+            from += kRows * stride;
+          }
+          end_segment();
+        }
+      };
+      if (args.reduced.count <= 1) {
+        const int whole =
+            int(min(int64_t(args.segments), (args.length - begin) / args.segment_rows));
+        if (whole > 0) elements.typed([&](const auto& typed) { add_whole(typed, whole); });
+      }
     }
     while (done < args.segments) {
       const int64_t first = begin + int64_t(done) * args.segment_rows;
@@ -243,12 +285,9 @@ __global__ void RO_MAX_REGISTERS((kColumnRegisters<kLoad, kDeep>), (kColumnThrea
   if (args.segments > 1) __syncthreads();       // the storage is used anew
   if (args.log_down == 0 && args.parts == 1) {  // nothing to merge
     if (!valid) return;
-    using value_t = decltype(Monoid::finalize(acc[0], args.divisor));
-    value_t value[kColumns];
-#pragma unroll
-    for (int c = 0; c < kColumns; ++c) value[c] = Monoid::finalize(acc[c], args.divisor);
-    store_values(args.out, at.out, args.kept.axis[0].out, args.out_type, value,
-                 int(min(args.columns - first_column, int64_t(vector))));
+    store_results<Monoid>(args.epilogue, args.reduced, at,
+                          {args.kept.axis[0].in, args.kept.axis[0].out}, acc,
+                          int(min(args.columns - first_column, int64_t(vector))));
     return;
   }
   merge_down<Monoid, kColumns>(
@@ -261,11 +300,12 @@ __global__ void RO_MAX_REGISTERS((kColumnRegisters<kLoad, kDeep>), (kColumnThrea
         const int64_t its_column =
             ((its_strip << args.log_across) + slot / kColumns) * vector + slot % kColumns;
         if (its_unit >= args.units || its_column >= args.columns) return;
-        if (args.parts > 1)
+        if (args.parts > 1) {
           partial[(its_outer * args.parts + part) * args.columns + its_column] = result;
-        else
-          store_as(args.out, args.kept.locate(its_outer * args.columns + its_column).out,
-                   args.out_type, Monoid::finalize(result, args.divisor));
+          return;
+        }
+        const Offsets to = args.kept.locate(its_outer * args.columns + its_column);
+        store_final(args.epilogue, args.reduced, to, result, Monoid{});
       });
 }
 

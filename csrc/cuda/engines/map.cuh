@@ -1,5 +1,5 @@
 // Sums of one element each, side by side in memory: nothing to add up, so a thread takes whole
-// vectors of elements.
+// vectors of elements. For monoids that have one result and no state.
 #pragma once
 
 #include "core/monoids.h"
@@ -13,9 +13,7 @@ constexpr int kMapLoads = 4;  // a thread
 
 struct MapArgs {
   const char* in;
-  void* out;
-  DType in_type;
-  DType out_type;
+  Epilogue epilogue;
   int64_t count;
   int64_t out_stride;
 };
@@ -34,13 +32,16 @@ template <class Elements, class Monoid>
 __global__ void __launch_bounds__(kMapThreads)
     map(const __grid_constant__ MapArgs args, Elements elements) {
   constexpr int kElements = kMapElements<Elements>;
-  using value_t = decltype(Monoid::finalize(Monoid::identity(), 1));
+  const Epilogue& epilogue = args.epilogue;
+  const auto result_of = [&](auto x) {
+    return Monoid::finalize(Monoid::accumulate(Monoid::identity(), x, 0, {}), epilogue, {});
+  };
+  using value_t = decltype(result_of(typename Elements::value_t{}));
   const int64_t first = int64_t(blockIdx.x) * (kMapLoads * kMapThreads) + threadIdx.x;
   const int size = elements.size();
   const auto store_one = [&](int64_t i) {
     const auto x = elements.at(args.in + i * size);
-    store_as(args.out, i * args.out_stride, args.out_type,
-             Monoid::finalize(Monoid::accumulate(Monoid::identity(), x, 0), 1));
+    store_as(epilogue.out, i * args.out_stride, epilogue.out_type, result_of(x));
   };
   if constexpr (kElements > 1) {
     Unaligned<kChunkBytes> data[kMapLoads];
@@ -62,24 +63,22 @@ __global__ void __launch_bounds__(kMapThreads)
     bool by_words = false;
     if constexpr (kAddsZero<Elements, Monoid>) {
       using T = typename Elements::element_t;
-      by_words = args.out_type == args.in_type && args.out_stride == 1 &&
-                 reinterpret_cast<uintptr_t>(args.out) % kChunkBytes == 0;
+      by_words = epilogue.out_type == epilogue.in_type && args.out_stride == 1 &&
+                 reinterpret_cast<uintptr_t>(epilogue.out) % kChunkBytes == 0;
       if (by_words) {
         store_vectors([&](Chunk chunk, int64_t to) {
 #pragma unroll
           for (int w = 0; w < 4; ++w) chunk.word[w] = add_zero(T{}, chunk.word[w]);
-          static_cast<Chunk*>(args.out)[to] = chunk;
+          static_cast<Chunk*>(epilogue.out)[to] = chunk;
         });
       }
     }
     if (!by_words) {
-      visit_output(args.out_type, value_t{}, [&](auto convert) {
+      visit_output(epilogue.out_type, value_t{}, [&](auto convert) {
         store_vectors([&](const Chunk& chunk, int64_t to) {
           value_t value[kElements];
-          elements.for_each(chunk, kElements, [&](int e, auto x) {
-            value[e] = Monoid::finalize(Monoid::accumulate(Monoid::identity(), x, 0), 1);
-          });
-          store_converted(convert, args.out, to * kElements * args.out_stride, args.out_stride,
+          elements.for_each(chunk, kElements, [&](int e, auto x) { value[e] = result_of(x); });
+          store_converted(convert, epilogue.out, to * kElements * args.out_stride, args.out_stride,
                           value, kElements);
         });
       });

@@ -12,13 +12,11 @@ namespace reduce_ops::cuda {
 
 struct NarrowColumnArgs {
   const char* in;
-  void* out;
-  DType out_type;
+  Epilogue epilogue;
   int columns;
   int segments;  // a block, a power of two; times columns at most kNarrowThreads
   int segment_rows;
   int64_t length;
-  int64_t divisor;
   int64_t out_stride;
 };
 
@@ -54,9 +52,11 @@ __global__ void __launch_bounds__(kNarrowThreads)
     const int begin = segment * args.segment_rows;
     const int count = min(args.segment_rows, rows - begin);
     const char* data = tile + segment * pitch + column * size;
+    const auto state = start_of<Monoid>(elements, args.in + column * size);
 #pragma unroll kUnroll
     for (int r = 0; r < count; ++r)
-      acc = Monoid::accumulate(acc, elements.at(data + r * row_bytes), first_row + begin + r);
+      acc =
+          Monoid::accumulate(acc, elements.at(data + r * row_bytes), first_row + begin + r, state);
   }
   __syncthreads();  // the tile is used anew
   acc_t* merged = reinterpret_cast<acc_t*>(tile);
@@ -72,8 +72,7 @@ __global__ void __launch_bounds__(kNarrowThreads)
   if (gridDim.x > 1)
     partial[int64_t(blockIdx.x) * args.columns + column] = acc;
   else
-    store_as(args.out, column * args.out_stride, args.out_type,
-             Monoid::finalize(acc, args.divisor));
+    store_result<Monoid>(args.epilogue, column, column * args.out_stride, acc);
 }
 
 }  // namespace reduce_ops::cuda

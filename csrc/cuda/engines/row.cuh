@@ -4,8 +4,10 @@
 
 #include "core/store.h"
 #include "cuda/parts/accumulate.cuh"
+#include "cuda/parts/best.cuh"
 #include "cuda/parts/combine.cuh"
 #include "cuda/parts/load.cuh"
+#include "plan/features.h"
 #include "plan/order.h"
 
 namespace reduce_ops::cuda {
@@ -22,15 +24,16 @@ enum class RowLoad : int {
 
 struct RowArgs {
   const char* in;
-  void* out;
-  DType out_type;
+  Epilogue epilogue;
   RowLoad load;
   int64_t rows;
   int64_t length;
-  int64_t divisor;
   int64_t chunks;  // of 16 bytes, the last one possibly short
   AxesMap kept;
   AxesMap reduced;
+  const char* other;  // the second input, where there is one, and its strides
+  AxesMap other_kept;
+  AxesMap other_reduced;
 };
 
 // Reads the chunks of one row: load() starts it, chunk() gives the bytes. kLoad is compiled in;
@@ -43,6 +46,11 @@ struct RowReader {
   template <class Elements>
   __device__ __forceinline__ Raw load(const RowArgs& args, const Elements& elements,
                                       int64_t chunk) const {
+    return load(args, args.reduced, elements, chunk);
+  }
+  template <class Elements>
+  __device__ __forceinline__ Raw load(const RowArgs& args, const AxesMap& reduced,
+                                      const Elements& elements, int64_t chunk) const {
     const int size = elements.size();
     if constexpr (kLoad == RowLoad::kAligned || kLoad == RowLoad::kThroughL1) {
       return load_chunk<kLoad == RowLoad::kThroughL1>(row + chunk * kChunkBytes);
@@ -54,9 +62,9 @@ struct RowReader {
       const int per_chunk = kChunkBytes / size;
       const int64_t first = chunk * per_chunk;
       if (args.load == RowLoad::kPieces)
-        return load_chunk<false>(row + args.reduced.locate(first).in * size);
+        return load_chunk<false>(row + reduced.locate(first).in * size);
       const int64_t rest = args.length - first;
-      return gather_chunk(row, args.reduced, size, first, int(rest < per_chunk ? rest : per_chunk));
+      return gather_chunk(row, reduced, size, first, int(rest < per_chunk ? rest : per_chunk));
     }
   }
 
@@ -91,35 +99,93 @@ struct RowReader {
   }
 };
 
-template <class Monoid, class Elements>
-__device__ __forceinline__ void accumulate_chunk(typename Monoid::acc_t& acc,
-                                                 const Elements& elements, const Chunk& data,
-                                                 int64_t chunk, int64_t length) {
+// The same for two inputs.
+template <RowLoad kLoad>
+struct RowPairReader {
+  struct Raw {
+    typename RowReader<kLoad>::Raw first, second;
+  };
+  const char* row;
+  const char* other;
+
+  template <class Elements>
+  __device__ __forceinline__ Raw load(const RowArgs& args, const Elements& elements,
+                                      int64_t chunk) const {
+    return {RowReader<kLoad>{row}.load(args, args.reduced, elements, chunk),
+            RowReader<kLoad>{other}.load(args, args.other_reduced, elements, chunk)};
+  }
+  template <class Elements, class F>
+  __device__ __forceinline__ void with_chunks(const Elements& elements, F&& f) const {
+    f([&](const Raw& raw) { return chunk(raw, elements); });
+  }
+  template <class Elements>
+  __device__ __forceinline__ ChunkPair chunk(const Raw& raw, const Elements& elements) const {
+    return {RowReader<kLoad>{row}.chunk(raw.first, elements),
+            RowReader<kLoad>{other}.chunk(raw.second, elements)};
+  }
+};
+
+template <class Elements, RowLoad kLoad>
+using row_reader_t =
+    std::conditional_t<kTakesTwo<Elements>, RowPairReader<kLoad>, RowReader<kLoad>>;
+
+template <RowLoad kLoad, class Elements>
+__device__ __forceinline__ row_reader_t<Elements, kLoad> reader_of(const RowArgs& args,
+                                                                   const Elements& elements,
+                                                                   int64_t row) {
+  const char* in = args.in + args.kept.locate(row).in * elements.size();
+  if constexpr (kTakesTwo<Elements>)
+    return {in, args.other + args.other_kept.locate(row).in * elements.size()};
+  else
+    return {in};
+}
+
+template <class Elements>
+__device__ __forceinline__ int chunk_elements(const Elements& elements, int64_t chunk,
+                                              int64_t length) {
   const int per_chunk = kChunkBytes / elements.size();
-  const int64_t first = chunk * per_chunk;
-  const int64_t rest = length - first;
-  accumulate<Elements, Monoid>(acc, elements, data, int(rest < per_chunk ? rest : per_chunk),
-                               first);
+  const int64_t rest = length - chunk * per_chunk;
+  return int(rest < per_chunk ? rest : per_chunk);
+}
+
+template <class Monoid, class Elements, class Data>
+__device__ __forceinline__ void accumulate_chunk(typename Monoid::acc_t& acc,
+                                                 const Elements& elements, const Data& data,
+                                                 int64_t chunk, int64_t length,
+                                                 const typename Monoid::state_t& state) {
+  const int per_chunk = kChunkBytes / elements.size();
+  accumulate<Elements, Monoid>(acc, elements, data, chunk_elements(elements, chunk, length),
+                               chunk * per_chunk, state);
 }
 
 // Blocks a multiprocessor that registers must leave room for: as many as cause no spills.
-template <class Monoid, RowLoad kLoad>
-constexpr bool kRoomy = kLoad == RowLoad::kGathered || sizeof(typename Monoid::acc_t) > 8;
 template <class Elements, class Monoid, RowLoad kLoad, int kLanes>
-constexpr int kWarpRowBlocks = kRoomy<Monoid, kLoad> || !Elements::kSize   ? 2
-                               : kLoad == RowLoad::kShifted || kLanes == 8 ? 3
-                               : kLanes == 4                               ? 5
-                                                                           : 4;
+constexpr int warp_row_blocks() {
+  constexpr bool kLarge = sizeof(typename Monoid::acc_t) > 8;
+  constexpr bool kSum = features<Elements, Monoid>().maps;
+  constexpr bool kShifted = kLoad == RowLoad::kShifted;
+  if (kLoad == RowLoad::kGathered || !Elements::kSize || kTakesTwo<Elements>) return 2;
+  if (kLarge && (kSum || kShifted || kLanes == 8)) return 2;
+  if (std::is_same_v<Monoid, LogSumExp<float>> && kShifted && kLanes == 8) return 2;
+  if (kShifted || kLanes == 8 || kLarge) return 3;
+  return kLanes == 4 && kSum ? 5 : 4;
+}
+// Lanes loaded together.
+template <class Monoid, RowLoad kLoad, int kLanes>
+constexpr int kLanesAtOnce =
+    kLanes > 4 && !kIsBest<Monoid> && (kLoad == RowLoad::kShifted || !kIsSum<Monoid>) ? 4 : kLanes;
 template <class Elements, class Monoid, RowLoad kLoad>
-constexpr int kBlockRowBlocks = kLoad == RowLoad::kGathered ? 2
+constexpr int kBlockRowBlocks = kLoad == RowLoad::kGathered || kTakesTwo<Elements> ? 2
                                 : sizeof(typename Monoid::acc_t) > 8
                                     ? (kLoad == RowLoad::kShifted ? 2 : 4)
                                 : kLoad == RowLoad::kShifted || !Elements::kSize ? 4
-                                                                                 : 6;
+                                : kIsSum<Monoid>                                 ? 6
+                                                                                 : 5;
 
 // 2^log_threads threads a row, kLanes virtual lanes a thread, kRows rows a thread.
 template <class Elements, class Monoid, RowLoad kLoad, int kLanes, int kRows>
-__global__ void __launch_bounds__(kBlockThreads, kWarpRowBlocks<Elements, Monoid, kLoad, kLanes>)
+__global__ void __launch_bounds__(kBlockThreads,
+                                  (warp_row_blocks<Elements, Monoid, kLoad, kLanes>()))
     warp_row(const __grid_constant__ RowArgs args, Elements elements, int log_threads) {
   using acc_t = typename Monoid::acc_t;
   const int threads = 1 << log_threads;
@@ -130,23 +196,28 @@ __global__ void __launch_bounds__(kBlockThreads, kWarpRowBlocks<Elements, Monoid
   const int64_t first_row = warp * rows_at_once * kRows + (lane >> log_threads);
   if (warp * rows_at_once * kRows >= args.rows) return;
 
-  RowReader<kLoad> reader[kRows];
+  row_reader_t<Elements, kLoad> reader[kRows];
   bool valid[kRows];
   acc_t acc[kRows][kLanes];
+  typename Monoid::state_t state[kRows];
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
     const int64_t row = first_row + r * rows_at_once;
     valid[r] = row < args.rows;
-    reader[r].row = args.in + (valid[r] ? args.kept.locate(row).in * elements.size() : 0);
+    reader[r] = reader_of<kLoad>(args, elements, valid[r] ? row : 0);
+    state[r] = start_of<Monoid>(elements, reader[r].row);
 #pragma unroll
     for (int l = 0; l < kLanes; ++l) acc[r][l] = Monoid::identity();
   }
-  // Lanes loaded together.
-  constexpr int kBatch = kLoad == RowLoad::kShifted && kLanes > 4 ? 4 : kLanes;
-  for (int base = thread; base < args.chunks; base += threads * kLanes) {
+  constexpr int kBatch = kLanesAtOnce<Monoid, kLoad, kLanes>;
+  // Where all threads of a row look for its best, those that have no chunk take part.
+  [[maybe_unused]] best_value_t<Monoid> found[kRows];
+  [[maybe_unused]] bool is_owner[kRows] = {};
+  const int last = args.chunks + (kIsBest<Monoid> ? thread : 0);
+  for (int base = thread; base < last; base += threads * kLanes) {
 #pragma unroll
     for (int batch = 0; batch < kLanes; batch += kBatch) {
-      typename RowReader<kLoad>::Raw data[kRows][kBatch];
+      typename row_reader_t<Elements, kLoad>::Raw data[kRows][kBatch];
 #pragma unroll
       for (int r = 0; r < kRows; ++r) {
 #pragma unroll
@@ -154,6 +225,45 @@ __global__ void __launch_bounds__(kBlockThreads, kWarpRowBlocks<Elements, Monoid
           const int chunk = base + (batch + l) * threads;
           if (valid[r] && chunk < args.chunks) data[r][l] = reader[r].load(args, elements, chunk);
         }
+      }
+      if constexpr (kIsBest<Monoid>) {
+        elements.typed([&](const auto& typed) {
+#pragma unroll
+          for (int r = 0; r < kRows; ++r) {
+            const auto index = [&](int l) { return base + (batch + l) * threads; };
+            const auto there = [&](int l) { return valid[r] && index(l) < args.chunks; };
+            const auto chunk_of = [&](int l) { return reader[r].chunk(data[r][l], typed); };
+            const auto count_of = [&](int l) {
+              return there(l) ? chunk_elements(typed, index(l), args.length) : 0;
+            };
+            using A = decltype(acc[0][0].value);
+            A most[kBatch], mine = lowest<A>();
+#pragma unroll
+            for (int l = 0; l < kBatch; ++l) {
+              most[l] = there(l) ? largest_of<A>(typed, chunk_of(l), count_of(l)) : lowest<A>();
+              mine = larger(mine, most[l]);
+            }
+            // The same for all threads of the row: later batches must have something better.
+            const A wanted = largest_of_threads(mine, threads);
+            acc_t& best = acc[r][0];
+            const bool better = wanted > best.value || best.index == Monoid::kNone ||
+                                (is_nan(wanted) && !is_nan(best.value));
+            if (__any_sync(~0u, better)) {
+              uint32_t place = kNowhere;
+              if (better && same(mine, wanted)) {
+                place = find_first(
+                    typed, most, wanted, found[r], chunk_of,
+                    [&](int l) { return index(l) * (kChunkBytes / typed.size()); }, count_of);
+              }
+              const uint32_t first = least_of_threads(place, threads);
+              if (better) {
+                best = {wanted, first == kNowhere ? Monoid::kNone : int64_t(first)};
+                is_owner[r] = place != kNowhere && place == first;
+              }
+            }
+          }
+        });
+        continue;
       }
       elements.typed([&](const auto& typed) {
 #pragma unroll
@@ -163,11 +273,20 @@ __global__ void __launch_bounds__(kBlockThreads, kWarpRowBlocks<Elements, Monoid
             const int chunk = base + (batch + l) * threads;
             if (valid[r] && chunk < args.chunks)
               accumulate_chunk<Monoid>(acc[r][batch + l], typed, reader[r].chunk(data[r][l], typed),
-                                       chunk, args.length);
+                                       chunk, args.length, state[r]);
           }
         }
       });
     }
+  }
+  if constexpr (kIsBest<Monoid>) {
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) {
+      if (!is_owner[r]) continue;
+      const Offsets at = args.kept.locate(first_row + r * rows_at_once);
+      store_result<Monoid>(args.epilogue, at.in, at.out, {found[r], acc[r][0].index});
+    }
+    return;
   }
 #pragma unroll
   for (int r = 0; r < kRows; ++r) acc[r][0] = halve<Monoid, kLanes>(acc[r]);
@@ -180,9 +299,9 @@ __global__ void __launch_bounds__(kBlockThreads, kWarpRowBlocks<Elements, Monoid
   }
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
-    if (valid[r] && thread == 0)
-      store_as(args.out, args.kept.locate(first_row + r * rows_at_once).out, args.out_type,
-               Monoid::finalize(acc[r][0], args.divisor));
+    if (!valid[r] || thread != 0) continue;
+    const Offsets at = args.kept.locate(first_row + r * rows_at_once);
+    store_result<Monoid>(args.epilogue, at.in, at.out, acc[r][0]);
   }
 }
 
@@ -203,13 +322,14 @@ __global__ void __launch_bounds__(kBlockThreads, kBlockRowBlocks<Elements, Monoi
 
   const int64_t row = blockIdx.x / parts;
   const int64_t part = blockIdx.x % parts;
-  const RowReader<kLoad> reader = {args.in + args.kept.locate(row).in * elements.size()};
+  const auto reader = reader_of<kLoad>(args, elements, row);
+  const auto state = start_of<Monoid>(elements, reader.row);
   const int64_t first = part * group * kSegmentChunks;
   const int64_t end = min(args.chunks, first + group * kSegmentChunks);
 
-  typename RowReader<kLoad>::Raw data[kSteps];
+  typename row_reader_t<Elements, kLoad>::Raw data[kSteps];
   // Threads past the end read the last chunk again: without conditions all loads start together.
-  const auto load_segment = [&](int64_t base) {
+  const auto load_into = [&](auto& data, int64_t base) {
     const int left = int(min(end - base, int64_t(kSegmentChunks)));
     if (left <= 0) return;
 #pragma unroll
@@ -218,6 +338,7 @@ __global__ void __launch_bounds__(kBlockThreads, kBlockRowBlocks<Elements, Monoi
       data[s] = reader.load(args, elements, base + min(c, left - 1));
     }
   };
+  const auto load_segment = [&](int64_t base) { load_into(data, base); };
   const auto add_segment = [&](int64_t base) {
     const int left = int(min(end - base, int64_t(kSegmentChunks)));
     acc_t acc = Monoid::identity();
@@ -227,7 +348,7 @@ __global__ void __launch_bounds__(kBlockThreads, kBlockRowBlocks<Elements, Monoi
         for (int s = 0; s < kSteps; ++s) {
           const int c = s * kBlockThreads + threadIdx.x;
           if (c < left)
-            accumulate_chunk<Monoid>(acc, typed, to_chunk(data[s]), base + c, args.length);
+            accumulate_chunk<Monoid>(acc, typed, to_chunk(data[s]), base + c, args.length, state);
         }
       });
     });
@@ -245,14 +366,71 @@ __global__ void __launch_bounds__(kBlockThreads, kBlockRowBlocks<Elements, Monoi
     return halve_threads<Monoid>(halve<Monoid>(mine), 32);
   };
   const auto store = [&](acc_t result) {
-    if (parts > 1)
+    if (parts > 1) {
       partial[blockIdx.x] = result;
-    else
-      store_as(args.out, args.kept.locate(row).out, args.out_type,
-               Monoid::finalize(result, args.divisor));
+      return;
+    }
+    const Offsets at = args.kept.locate(row);
+    store_result<Monoid>(args.epilogue, at.in, at.out, result);
   };
   load_segment(first);
-  if constexpr (kSingle) {
+  if constexpr (kIsBest<Monoid>) {
+    // The best of the segment that is loaded; the first thread gets it.
+    const auto best_of_segment = [&](int64_t base) {
+      using A = decltype(Monoid::identity().value);
+      static __shared__ __align__(16) char best_storage[sizeof(BestShared<A>)];
+      BestShared<A>& shared = *reinterpret_cast<BestShared<A>*>(best_storage);
+      const int left = int(min(end - base, int64_t(kSegmentChunks)));
+      acc_t best = Monoid::identity();
+      elements.typed([&](const auto& typed) {
+        reader.with_chunks(typed, [&](auto&& to_chunk) {
+          const auto index = [&](int s) { return s * kBlockThreads + int(threadIdx.x); };
+          const auto count_of = [&](int s) {
+            return index(s) < left ? chunk_elements(typed, base + index(s), args.length) : 0;
+          };
+          const auto chunk_of = [&](int s) { return to_chunk(data[s]); };
+          A most[kSteps], mine = lowest<A>(), found = mine;
+#pragma unroll
+          for (int s = 0; s < kSteps; ++s) {
+            most[s] =
+                index(s) < left ? largest_of<A>(typed, chunk_of(s), count_of(s)) : lowest<A>();
+            mine = larger(mine, most[s]);
+          }
+          const A of_warp = largest_of_threads(mine, 32);
+          if (threadIdx.x % 32 == 0) shared.most[threadIdx.x / 32] = of_warp;
+          if (threadIdx.x == 0) shared.place = kNowhere;
+          __syncthreads();
+          A wanted = shared.most[0];
+#pragma unroll
+          for (int w = 1; w < kBlockThreads / 32; ++w) wanted = larger(wanted, shared.most[w]);
+          uint32_t place = kNowhere;
+          if (same(mine, wanted)) {
+            place = find_first(
+                typed, most, wanted, found, chunk_of,
+                [&](int s) { return index(s) * (kChunkBytes / typed.size()); }, count_of);
+            if (place != kNowhere) atomicMin(&shared.place, place);
+          }
+          __syncthreads();
+          const uint32_t first = shared.place;
+          if (place == first) shared.value = found;
+          __syncthreads();
+          best = {shared.value, base * (kChunkBytes / typed.size()) + int64_t(first)};
+        });
+      });
+      return best;
+    };
+    int64_t done = 0;
+    for (int64_t base = first; base < end; base += kSegmentChunks, ++done) {
+      // The next segment is on its way while this one is searched.
+      typename row_reader_t<Elements, kLoad>::Raw next[kSteps];
+      load_into(next, base + kSegmentChunks);
+      const acc_t segment = best_of_segment(base);
+#pragma unroll
+      for (int s = 0; s < kSteps; ++s) data[s] = next[s];
+      if (threadIdx.x == 0) SharedTree<Monoid>::push(tree, done, segment);
+    }
+    if (threadIdx.x == 0) store(SharedTree<Monoid>::finish(tree, done));
+  } else if constexpr (kSingle) {
     const acc_t segment = merge_lanes(add_segment(first), lane_storage[0]);
     if (threadIdx.x == 0) store(segment);
   } else {

@@ -4,16 +4,17 @@
 #include "core/store.h"
 #include "cuda/parts/axes.cuh"
 #include "cuda/parts/combine.cuh"
+#include "cuda/parts/store.cuh"
 #include "cuda/run.h"
 
 namespace reduce_ops::cuda {
 
 struct CombineArgs {
-  void* out;
-  DType out_type;
+  Epilogue epilogue;
   int log_across;
   int log_down;
   int log_units;  // units a block
+  bool exact;     // indices are (see first_equal)
   int passes;     // 2: not a constant, so that both run the same code
   int segments;   // parts a thread, a power of two
   uint32_t unit_blocks;
@@ -22,8 +23,8 @@ struct CombineArgs {
   int64_t columns;
   Divider strips;  // of `across` columns
   int64_t units;
-  int64_t divisor;
   AxesMap kept;
+  AxesMap reduced;
 };
 
 // partial[outer][part][column] over `part`.
@@ -75,11 +76,15 @@ __global__ void __launch_bounds__(combine_threads(sizeof(typename Monoid::acc_t)
           const int64_t its_column =
               ((its_unit - its_outer * args.strips.divisor) << args.log_across) + slot;
           if (!last || its_unit >= args.units || its_column >= args.columns) return;
-          if (args.parts_out > 1)
+          if (args.parts_out > 1) {
             next[(its_outer * args.parts_out + part) * args.columns + its_column] = result;
+            return;
+          }
+          const Offsets at = args.kept.locate(its_outer * args.columns + its_column);
+          if (args.exact)
+            store_result<Monoid>(args.epilogue, at.in, at.out, result);
           else
-            store_as(args.out, args.kept.locate(its_outer * args.columns + its_column).out,
-                     args.out_type, Monoid::finalize(result, args.divisor));
+            store_final(args.epilogue, args.reduced, at, result, Monoid{});
         });
     __syncthreads();  // the storage is used anew
   }

@@ -14,10 +14,8 @@ constexpr int kThreadRowThreads = 256;
 
 struct ThreadRowArgs {
   const char* in;
-  void* out;
-  DType out_type;
+  Epilogue epilogue;
   int length;
-  int64_t divisor;
   int pitch;  // bytes from row to row, at most kThreadRowBytes
   int rows_a_thread;
   int64_t rows;
@@ -46,6 +44,7 @@ __global__ void __launch_bounds__(kThreadRowThreads)
   const int per_chunk = kChunkBytes / size;
   for (int row = threadIdx.x; row < rows; row += kThreadRowThreads) {
     const char* data = tile + shift + row * args.pitch;
+    const auto state = start_of<Monoid>(elements, data);
     acc_t lane[kLanes];
 #pragma unroll
     for (int l = 0; l < kLanes; ++l) {
@@ -53,10 +52,10 @@ __global__ void __launch_bounds__(kThreadRowThreads)
       const int end = min(args.length, (l + 1) * per_chunk);
 #pragma unroll 4
       for (int e = l * per_chunk; e < end; ++e)
-        lane[l] = Monoid::accumulate(lane[l], elements.at(data + e * size), e);
+        lane[l] = Monoid::accumulate(lane[l], elements.at(data + e * size), e, state);
     }
-    store_as(args.out, (first_row + row) * args.out_stride, args.out_type,
-             Monoid::finalize(halve<Monoid, kLanes>(lane), args.divisor));
+    store_result<Monoid>(args.epilogue, (first_row + row) * args.length,
+                         (first_row + row) * args.out_stride, halve<Monoid, kLanes>(lane));
   }
 }
 

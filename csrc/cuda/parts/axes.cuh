@@ -54,6 +54,11 @@ struct AxesMap {
     if (axes.count == 0) map.axis[0] = {{1, 0, -1}, 0, 0};
     return map;
   }
+  // The same with the second input's strides.
+  static AxesMap of_other(Axes axes) {
+    for (int a = 0; a < axes.count; ++a) axes.axis[a].in = axes.axis[a].other;
+    return of(axes);
+  }
 
   __device__ __forceinline__ Offsets locate(int64_t index) const {
     Offsets at = {0, 0};

@@ -18,14 +18,13 @@ at::Tensor allocate(at::IntArrayRef sizes, at::ScalarType type, at::Device devic
   return at::Tensor(at::detail::empty_cuda(sizes, type, device, std::nullopt));
 }
 
-void execute_sum(const Request& request, const Plan& plan) {
+void execute(const Request& request, const Plan& plan) {
   const c10::cuda::CUDAGuard guard(request.input->device());
   const auto stream = c10::cuda::getCurrentCUDAStream(request.input->device().index());
   c10::DataPtr workspace;
   if (const size_t bytes = workspace_bytes(request.problem, plan))
     workspace = c10::cuda::CUDACachingAllocator::get()->allocate(bytes);
-  C10_CUDA_CHECK(run_sum(request.problem, plan, request.input->const_data_ptr(),
-                         request.out.mutable_data_ptr(), workspace.get(), stream));
+  C10_CUDA_CHECK(run(request.problem, plan, operands_of(request), workspace.get(), stream));
 }
 
 void read_yardstick(const at::Tensor& tensor) {

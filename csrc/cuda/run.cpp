@@ -1,5 +1,5 @@
-#include "cuda/launch.h"
 #include "cuda/run.h"
+#include "cuda/launch.h"
 
 namespace reduce_ops::cuda {
 
@@ -13,7 +13,7 @@ size_t workspace_bytes(const Problem& problem, const Plan& plan) {
     columns = columns_of(problem);
   }
   if (parts == 1) return 0;
-  return visit_sum_family(problem.in, problem.cast, [&](auto, auto monoid) {
+  return visit_family(problem, [&](auto, auto monoid) {
     constexpr size_t kBytes = sizeof(typename decltype(monoid)::acc_t);
     int64_t all = 0;
     for (int64_t p = parts; p > 1; p = combine_pass(columns, p, combine_threads(kBytes))) all += p;
@@ -21,10 +21,10 @@ size_t workspace_bytes(const Problem& problem, const Plan& plan) {
   });
 }
 
-cudaError_t run_sum(const Problem& problem, const Plan& plan, const void* in, void* out,
-                    void* workspace, cudaStream_t stream) {
-  return visit_sum_family(problem.in, problem.cast, [&](auto elements, auto monoid) {
-    return run<decltype(elements), decltype(monoid)>(problem, plan, elements, in, out, workspace,
+cudaError_t run(const Problem& problem, const Plan& plan, const Operands& operands, void* workspace,
+                cudaStream_t stream) {
+  return visit_family(problem, [&](auto elements, auto monoid) {
+    return run<decltype(elements), decltype(monoid)>(problem, plan, elements, operands, workspace,
                                                      stream);
   });
 }

@@ -1,0 +1,7 @@
+#include "cuda/instance.cuh"
+
+namespace reduce_ops::cuda {
+
+REDUCE_OPS_INSTANCE(Signs<BFloat16>, Best<float>);
+
+}  // namespace reduce_ops::cuda

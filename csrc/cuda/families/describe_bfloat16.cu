@@ -1,0 +1,8 @@
+#include "cuda/instance.cuh"
+
+namespace reduce_ops::cuda {
+
+using Monoid = Description<double, float>;
+REDUCE_OPS_INSTANCE(Direct<BFloat16>, Monoid);
+
+}  // namespace reduce_ops::cuda

@@ -1,0 +1,7 @@
+#include "cuda/instance.cuh"
+
+namespace reduce_ops::cuda {
+
+REDUCE_OPS_INSTANCE(Signs<Float16>, Extremes<float>);
+
+}  // namespace reduce_ops::cuda

@@ -1,0 +1,7 @@
+#include "cuda/instance.cuh"
+
+namespace reduce_ops::cuda {
+
+REDUCE_OPS_INSTANCE(Flipped, Extremes<int64_t>);
+
+}  // namespace reduce_ops::cuda

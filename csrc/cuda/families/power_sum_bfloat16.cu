@@ -1,0 +1,8 @@
+#include "cuda/instance.cuh"
+
+namespace reduce_ops::cuda {
+
+using Elements = Powers<BFloat16, double>;
+REDUCE_OPS_INSTANCE(Elements, PowerSum<double>);
+
+}  // namespace reduce_ops::cuda

@@ -1,0 +1,7 @@
+#include "cuda/instance.cuh"
+
+namespace reduce_ops::cuda {
+
+REDUCE_OPS_INSTANCE(Direct<BFloat16>, Sum<double>);
+
+}  // namespace reduce_ops::cuda
