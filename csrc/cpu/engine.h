@@ -13,9 +13,9 @@ namespace reduce_ops::cpu {
 using ParallelFor =
     std::function<void(int64_t count, int64_t grain, const std::function<void(int64_t, int64_t)>&)>;
 
-// Reduces `in` into `out` as the plan says. Both pointers are at the first element of the view.
-void run_sum(const Problem& problem, const Plan& plan, const void* in, void* out,
-             const ParallelFor& parallel_for);
+// Computes the problem as the plan says.
+void run(const Problem& problem, const Plan& plan, const Operands& operands,
+         const ParallelFor& parallel_for);
 
 // Reads `bytes` bytes and nothing else: the yardstick for the memory limit.
 void read_yardstick(const void* data, int64_t bytes, const ParallelFor& parallel_for);

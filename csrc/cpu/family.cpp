@@ -3,12 +3,9 @@
 #include <algorithm>
 
 #include "core/store.h"
-#include "core/sum_families.h"
 #include "plan/cpu_order.h"
 
 namespace reduce_ops::cpu {
-
-namespace {
 
 Kind kind_of(DType type) {
   switch (type) {
@@ -40,6 +37,8 @@ Kind kind_of(DType type) {
       return Kind::kInt64;
   }
 }
+
+namespace {
 
 // The type that the kernel reads.
 template <class T>
@@ -96,11 +95,9 @@ void store_each(char* out, int64_t stride, int64_t count, F&& value) {
 
 Family family_of(const Problem& p) {
   Family family;
-  family.in = p.in;
-  family.cast = p.cast;
-  const DType read =
-      visit_sum_family(p.in, p.cast, [&](auto elements, auto) { return read_as(elements, p.in); });
-  family.converts = visit_sum_family(p.in, p.cast, [](auto elements, auto) {
+  family.recipe = p;
+  const DType read = visit_sums(p, [&](auto elements, auto) { return read_as(elements, p.in); });
+  family.converts = visit_sums(p, [](auto elements, auto) {
     using E = decltype(elements);
     return std::is_same_v<E, Cast<int64_t>> || std::is_same_v<E, Cast<double>> ||
            std::is_same_v<E, Cast<Complex<double>>>;
@@ -108,13 +105,12 @@ Family family_of(const Problem& p) {
   family.kernels = &simd_table().kernels[int(kind_of(read))];
   family.components = is_complex(read) ? 2 : 1;
   family.size = size_of(read);
-  family.divisor = p.divisor;
+  family.divisor = p.op == Op::kMean ? p.length : 1;
   return family;
 }
 
 void Family::convert(const char* from, int64_t count, char* to) const {
-  visit_sum_family(in, cast,
-                   [&](auto elements, auto) { convert_chunks(elements, from, count, to); });
+  visit_sums(recipe, [&](auto elements, auto) { convert_chunks(elements, from, count, to); });
 }
 
 void store_results(const Family& family, Word* acc, int64_t plane, int64_t count, DType type,

@@ -9,8 +9,7 @@ namespace reduce_ops::cpu {
 
 struct Family {
   const Kernels* kernels;
-  DType in;
-  DType cast;
+  Recipe recipe;
   bool converts;    // elements go through convert() before the kernel
   int components;   // 2 for complex
   int size;         // bytes of an element as the kernel reads it
@@ -19,6 +18,9 @@ struct Family {
   // Casts `count` contiguous elements of the input's dtype.
   void convert(const char* from, int64_t count, char* to) const;
 };
+
+// The type that kernels read for a dtype.
+Kind kind_of(DType type);
 
 Family family_of(const Problem& problem);
 

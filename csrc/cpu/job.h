@@ -32,8 +32,8 @@ void run_rows(const Job& job);
 void run_columns(const Job& job);
 
 // body(begin, end) over [0, count), on the calling thread alone where the plan says so.
-template <class F>
-void for_tasks(const Job& job, int64_t count, F&& body) {
+template <class J, class F>
+void for_tasks(const J& job, int64_t count, F&& body) {
   if (job.threads == 1 || count <= 1) {
     body(int64_t(0), count);
     return;
@@ -61,8 +61,9 @@ class Words {
 class StripTree {
  public:
   // `room` (at least width) components may be written to next().
-  StripTree(const Kernels& kernels, int64_t width, int64_t segments, int64_t room)
-      : kernels_(kernels),
+  template <class K>
+  StripTree(const K& kernels, int64_t width, int64_t segments, int64_t room)
+      : merge_(kernels.merge),
         width_(width),
         plane_(ceil_div(room, kColumnPad) * kColumnPad + kColumnPad),
         stride_(plane_ * kernels.planes) {
@@ -70,7 +71,8 @@ class StripTree {
     while (int64_t(1) << (levels - 2) < segments) ++levels;
     words_ = Words(stride_ * levels);
   }
-  StripTree(const Kernels& kernels, int64_t width, int64_t segments)
+  template <class K>
+  StripTree(const K& kernels, int64_t width, int64_t segments)
       : StripTree(kernels, width, segments, width) {}
 
   void restart() { filled_ = 0, top_ = 0; }
@@ -97,10 +99,10 @@ class StripTree {
   void pop() {
     --top_;
     Word* left = words_.get() + (top_ - 1) * stride_;
-    kernels_.merge(left, left + stride_, width_, plane_);
+    merge_(left, left + stride_, width_, plane_);
   }
 
-  const Kernels& kernels_;
+  void (*merge_)(Word*, const Word*, int64_t, int64_t);
   int64_t width_, plane_, stride_;
   int64_t filled_ = 0;
   int top_ = 0;

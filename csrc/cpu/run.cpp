@@ -1,18 +1,23 @@
 #include <atomic>
 
+#include "cpu/dot.h"
 #include "cpu/job.h"
+#include "cpu/monoid_engine.h"
 
 namespace reduce_ops::cpu {
 
-void run_sum(const Problem& problem, const Plan& plan, const void* in, void* out,
-             const ParallelFor& parallel_for) {
+void run(const Problem& problem, const Plan& plan, const Operands& operands,
+         const ParallelFor& parallel_for) {
   if (problem.outputs == 0 || problem.length == 0) return;
+  if (problem.op == Op::kDot) return run_dot(problem, plan, operands, parallel_for);
+  if (problem.op != Op::kSum && problem.op != Op::kMean)
+    return run_monoid(problem, plan, operands, parallel_for);
   const int64_t segments = cpu_segments(problem);
   const int64_t wanted = std::clamp<int64_t>(plan.parts, 1, segments);
   const int64_t span = power_of_two_above(ceil_div(segments, wanted));
   const Job job = {problem,
-                   static_cast<const char*>(in),
-                   static_cast<char*>(out),
+                   static_cast<const char*>(operands.in),
+                   static_cast<char*>(operands.out),
                    family_of(problem),
                    plan.threads,
                    span,
