@@ -14,7 +14,7 @@ namespace cuda {
 int multiprocessors(const at::Tensor& tensor);
 at::Tensor allocate(at::IntArrayRef sizes, at::ScalarType type, at::Device device);
 // On the current stream of the input's device.
-void execute_sum(const Request& request, const Plan& plan);
+void execute(const Request& request, const Plan& plan);
 void read_yardstick(const at::Tensor& tensor);
 
 }  // namespace cuda

@@ -6,6 +6,7 @@
 #include <ATen/ops/stack.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "ops/cuda_backend.h"
 
@@ -134,49 +135,63 @@ void check_out(const char* op, const at::Tensor& self, std::optional<at::ScalarT
 
 namespace {
 
-// For an input with more axes than a kernel takes: its reduced dims become one axis and its kept
-// dims another. The reduced dims keep their order in memory and their layout class (is_rows()), on
-// which the bits of a result depend.
-at::Tensor copy_with_few_axes(const at::Tensor& self, const Dims& dims) {
-  at::DimVector kept, reduced;
-  int64_t outputs = 1;
-  for (int64_t d = 0; d < self.dim(); ++d) {
-    (dims[d] ? reduced : kept).push_back(d);
-    if (!dims[d]) outputs *= self.size(d);
+// For inputs with more axes than a kernel takes: their reduced dims become one axis and their kept
+// dims another. The reduced dims keep their order in the first one's memory and their layout class
+// (is_rows()), on which the bits of a result depend.
+class FewAxes {
+ public:
+  FewAxes(const at::Tensor& self, const at::Tensor& other, const Dims& dims) {
+    at::DimVector kept, reduced;
+    for (int64_t d = 0; d < self.dim(); ++d) {
+      (dims[d] ? reduced : kept).push_back(d);
+      if (!dims[d]) outputs_ *= self.size(d);
+    }
+    // As make_problem() sorts: stride 0 is the largest.
+    std::stable_sort(reduced.begin(), reduced.end(), [&](int64_t a, int64_t b) {
+      return uint64_t(self.stride(a)) - 1 > uint64_t(self.stride(b)) - 1;
+    });
+    for (const int64_t d : reduced) {  // at last that of the innermost one
+      if (self.size(d) != 1)
+        rows_ = self.stride(d) == 1 && (!other.defined() || other.stride(d) == 1);
+    }
+    order_ = rows_ ? kept : reduced;
+    for (const int64_t d : rows_ ? reduced : kept) order_.push_back(d);
+    back_.resize(order_.size());
+    for (size_t i = 0; i < order_.size(); ++i) back_[order_[i]] = int64_t(i);
   }
-  // As make_problem() sorts: stride 0 is the largest.
-  std::stable_sort(reduced.begin(), reduced.end(), [&](int64_t a, int64_t b) {
-    return uint64_t(self.stride(a)) - 1 > uint64_t(self.stride(b)) - 1;
-  });
-  bool rows = true;
-  for (const int64_t d : reduced) {
-    if (self.size(d) != 1) rows = self.stride(d) == 1;  // at last that of the innermost one
+
+  at::Tensor copy(const at::Tensor& self) const {
+    at::Tensor copy = self.permute(order_);
+    // A lone column gets a neighbour, without which it would be a row.
+    copy = rows_ || outputs_ > 1 ? copy.contiguous() : at::stack({copy, copy}, -1).select(-1, 0);
+    return copy.permute(back_);
   }
-  at::DimVector order = rows ? kept : reduced;
-  for (const int64_t d : rows ? reduced : kept) order.push_back(d);
-  at::DimVector back(order.size());
-  for (size_t i = 0; i < order.size(); ++i) back[order[i]] = int64_t(i);
-  at::Tensor copy = self.permute(order);
-  // A lone column gets a neighbour, without which it would be a row.
-  copy = rows || outputs > 1 ? copy.contiguous() : at::stack({copy, copy}, -1).select(-1, 0);
-  return copy.permute(back);
-}
+
+ private:
+  at::DimVector order_, back_;
+  int64_t outputs_ = 1;
+  bool rows_ = true;
+};
 
 }  // namespace
 
-Request make_request(Op op, const at::Tensor& self, const Dims& dims, bool keepdim,
-                     at::Tensor out) {
+Request make_request(const Spec& spec, const at::Tensor& self, const Dims& dims, bool keepdim,
+                     at::Tensor out, at::Tensor second, const at::Tensor& other) {
   Request request;
-  const DType in_type = to_dtype(info(op).function, "input", self.scalar_type());
-  const DType out_type = to_dtype(info(op).function, "dtype", out.scalar_type());
-  if (is_complex(in_type) && !is_complex(out_type) && out_type != DType::kBool) {
+  const at::Tensor& shape = out.defined() ? out : second;
+  const DType in_type = to_dtype(spec.function, "input", self.scalar_type());
+  const DType cast = to_dtype(spec.function, "dtype", spec.cast);
+  const DType out_type = to_dtype(spec.function, "dtype", shape.scalar_type());
+  const DType second_type =
+      second.defined() ? to_dtype(spec.function, "dtype", second.scalar_type()) : out_type;
+  if (is_complex(in_type) && !is_complex(cast) && cast != DType::kBool) {
     TORCH_WARN_ONCE("Casting complex values to real discards the imaginary part");
   }
   request.input = c10::MaybeOwned<at::Tensor>::borrowed(self);
-  request.out = std::move(out);
+  request.other = other;
   at::DimVector out_strides;
-  size_t d_out = 0;
-  const at::IntArrayRef strides = request.out.strides();
+  size_t d_out = spec.op == Op::kDescribe;
+  const at::IntArrayRef strides = shape.strides();
   for (int64_t d = 0; d < self.dim(); ++d) {
     if (dims[d]) {
       out_strides.push_back(0);
@@ -185,19 +200,33 @@ Request make_request(Op op, const at::Tensor& self, const Dims& dims, bool keepd
       out_strides.push_back(strides[d_out++]);
     }
   }
+  request.out = std::move(out);
+  request.second = std::move(second);
+  const Recipe recipe = {spec.op, in_type, cast, spec.parameter};
   const auto build = [&](const at::Tensor& input) {
-    const TensorView view = {int(input.dim()), input.sizes().data(), input.strides().data(),
-                             out_strides.data(), dims};
-    return make_problem(view, in_type, out_type, out_type, input.is_cuda(),
-                        reinterpret_cast<uintptr_t>(input.const_data_ptr()), request.problem);
+    TensorView view = {int(input.dim()), input.sizes().data(), input.strides().data(),
+                       out_strides.data(), dims};
+    uintptr_t address = reinterpret_cast<uintptr_t>(input.const_data_ptr());
+    if (request.other.defined()) {
+      view.other_strides = request.other.strides().data();
+      address |= reinterpret_cast<uintptr_t>(request.other.const_data_ptr());
+    }
+    return make_problem(view, recipe, out_type, second_type, input.is_cuda(), address,
+                        request.problem);
   };
   if (!build(self)) {
-    request.input = c10::MaybeOwned<at::Tensor>::owned(copy_with_few_axes(self, dims));
-    TORCH_INTERNAL_ASSERT(build(*request.input), info(op).function, ": out has too many axes");
+    const FewAxes few(self, other, dims);
+    request.input = c10::MaybeOwned<at::Tensor>::owned(few.copy(self));
+    if (other.defined()) request.other = few.copy(other);
+    TORCH_INTERNAL_ASSERT(build(*request.input), spec.function, ": out has too many axes");
   }
-  if (op == Op::kMean) request.problem.divisor = std::max<int64_t>(request.problem.length, 1);
-  request.op = op;
   return request;
+}
+
+Operands operands_of(const Request& r) {
+  return {r.input->const_data_ptr(), r.out.defined() ? r.out.mutable_data_ptr() : nullptr,
+          r.second.defined() ? r.second.mutable_data_ptr() : nullptr,
+          r.other.defined() ? r.other.const_data_ptr() : nullptr};
 }
 
 cpu::ParallelFor parallel_for() {
@@ -232,17 +261,45 @@ Plan pick_plan(const Request& request, const std::string* forced) {
   return plan;
 }
 
+namespace {
+
+// What an op gives for no elements.
+double empty_value(Op op, double order) {
+  switch (op) {
+    case Op::kProd:
+    case Op::kAll:
+      return 1;
+    case Op::kMean:
+    case Op::kNanMean:
+    case Op::kVar:
+    case Op::kStd:
+    case Op::kVarMean:
+    case Op::kStdMean:
+      return std::numeric_limits<double>::quiet_NaN();
+    case Op::kLogSumExp:
+      return -std::numeric_limits<double>::infinity();
+    case Op::kNorm:
+      return order < 0 ? std::numeric_limits<double>::infinity() : 0;
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
 void execute(const Request& request, const Plan& plan) {
+  const Problem& problem = request.problem;
   if (plan.engine == Engine::kFill) {
-    request.out.fill_(request.op == Op::kMean ? std::numeric_limits<double>::quiet_NaN() : 0.0);
-    return;
+    for (const at::Tensor* result : {&request.out, &request.second}) {
+      if (result->defined()) result->fill_(empty_value(problem.op, problem.parameter));
+    }
+    // Neither a mean nor extremes: NaN in front of the norm.
+    if (problem.op == Op::kDescribe) request.out.narrow(0, 0, 5).fill_(NAN);
+  } else if (problem.cuda) {
+    cuda::execute(request, plan);
+  } else {
+    cpu::run(problem, plan, operands_of(request), parallel_for());
   }
-  if (request.problem.cuda) {
-    cuda::execute_sum(request, plan);
-    return;
-  }
-  cpu::run_sum(request.problem, plan, request.input->const_data_ptr(),
-               request.out.mutable_data_ptr(), parallel_for());
 }
 
 }  // namespace reduce_ops

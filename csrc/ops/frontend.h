@@ -9,7 +9,6 @@
 #include <optional>
 
 #include "cpu/engine.h"
-#include "ops/reductions.h"
 #include "plan/plan.h"
 
 namespace reduce_ops {
@@ -33,17 +32,36 @@ bool may_share_memory(const at::Tensor& self, const at::Tensor& out);
 // An uninitialised contiguous tensor on `like`'s device.
 at::Tensor allocate(at::IntArrayRef sizes, at::ScalarType type, const at::Tensor& like);
 
-// What one call computes. `input` is the caller's, or a copy where that has too many axes.
+// What one call computes. `input` is the caller's, or a copy where that has too many axes. Either
+// result may be undefined (see Epilogue).
 struct Request {
-  Op op;
   c10::MaybeOwned<at::Tensor> input;
+  at::Tensor other;  // the second input, where the op has one
   at::Tensor out;
+  at::Tensor second;
   Problem problem;
 };
 
-// Elements are cast to out's dtype before they are added.
-// `out` has up to kMaxAxes dims, or is contiguous.
-Request make_request(Op op, const at::Tensor& self, const Dims& dims, bool keepdim, at::Tensor out);
+// An op with what it needs to know beside the data.
+struct Spec {
+  const char* function;  // in messages
+  Op op;
+  at::ScalarType cast;  // see Recipe
+  double parameter = 0;
+};
+
+// Results of the same strides, which have up to kMaxAxes dims or are contiguous; those of describe
+// have one more dim, the first. A second input has the sizes of the first.
+Request make_request(const Spec& spec, const at::Tensor& self, const Dims& dims, bool keepdim,
+                     at::Tensor out, at::Tensor second, const at::Tensor& other = at::Tensor());
+// For ops that cast to the result's dtype first.
+inline Request make_request(const char* function, Op op, const at::Tensor& self, const Dims& dims,
+                            bool keepdim, at::Tensor out) {
+  const at::ScalarType cast = out.scalar_type();
+  return make_request({function, op, cast}, self, dims, keepdim, std::move(out), at::Tensor());
+}
+
+Operands operands_of(const Request& request);
 
 // at::parallel_for, for the CPU engines.
 cpu::ParallelFor parallel_for();

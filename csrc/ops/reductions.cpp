@@ -8,13 +8,6 @@
 
 namespace reduce_ops {
 
-Op op_named(const std::string& name) {
-  for (size_t i = 0; i < std::size(kOps); ++i) {
-    if (name == kOps[i].name) return Op(i);
-  }
-  TORCH_CHECK_VALUE(false, "reduce_ops: there is no op \"", name, "\"");
-}
-
 at::ScalarType result_dtype(Op op, at::ScalarType input, std::optional<at::ScalarType> dtype) {
   const at::ScalarType type = dtype.value_or(input);
   const bool integral = at::isIntegralType(type, /*includeBool=*/true);
@@ -30,8 +23,9 @@ at::Tensor reduce_dim(const at::Tensor& self, at::OptionalIntArrayRef dim, bool 
   constexpr const char* kName = info(kOp).function;
   const Dims dims = wrap_dims(kName, dim, self.dim());
   const at::ScalarType type = result_dtype(kOp, self.scalar_type(), dtype);
-  const Request request = make_request(
-      kOp, self, dims, keepdim, allocate(reduced_sizes(self.sizes(), dims, keepdim), type, self));
+  const Request request =
+      make_request(kName, kOp, self, dims, keepdim,
+                   allocate(reduced_sizes(self.sizes(), dims, keepdim), type, self));
   execute(request, pick_plan(request));
   return request.out;
 }
@@ -56,7 +50,7 @@ at::Tensor& reduce_dim_out(const at::Tensor& self, at::OptionalIntArrayRef dim, 
   if (many_axes || may_share_memory(self, out))
     return out.copy_(reduce_dim<kOp>(self, dim, keepdim, out.scalar_type()));
   at::native::resize_output(out, sizes);
-  const Request request = make_request(kOp, self, dims, keepdim, out);
+  const Request request = make_request(kName, kOp, self, dims, keepdim, out);
   execute(request, pick_plan(request));
   return out;
 }
@@ -73,14 +67,14 @@ at::Tensor& reduce_all_out(const at::Tensor& self, std::optional<at::ScalarType>
   return dim_out_op<kOp>().call(self, std::nullopt, false, dtype, out);
 }
 
-std::string overload(const OpInfo& op, const char* name) {
+std::string overload(const TypedOp& op, const char* name) {
   return std::string(op.name) + "." + name;
 }
 
 }  // namespace
 
 TORCH_LIBRARY(reduce_ops, m) {
-  for (const OpInfo& op : kOps) {
+  for (const TypedOp& op : kTypedOps) {
     // Overload resolution tries these in order: the first one takes every call without out=.
     m.def((overload(op, op.dim) +
            "(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> "

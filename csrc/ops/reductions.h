@@ -1,4 +1,4 @@
-// The ops as the rest of ops/ calls them: reductions of one tensor over dims to one tensor.
+// sum and mean, whose calls are all typed: reductions of one tensor over dims to one tensor.
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -6,24 +6,22 @@
 #include <string>
 #include <type_traits>
 
+#include "core/op.h"
+
 namespace reduce_ops {
 
-enum class Op : int { kSum, kMean };
-
-struct OpInfo {
+struct TypedOp {
   const char* name;       // in the dispatcher
   const char* function;   // in messages
   const char* dim;        // overload that takes dims
   const char* dim_out;    // the same with out=
   const char* whole_out;  // overload without dims, with out=
 };
-constexpr OpInfo kOps[] = {
+constexpr TypedOp kTypedOps[] = {
     {"sum", "reduce_ops.sum", "dim_IntList", "IntList_out", "out"},
     {"mean", "reduce_ops.mean", "dim", "out", "dtype_out"},
 };
-constexpr const OpInfo& info(Op op) { return kOps[int(op)]; }
-// Throws ValueError where there is no such op.
-Op op_named(const std::string& name);
+constexpr const TypedOp& info(Op op) { return kTypedOps[int(op)]; }
 
 using ReduceDim = at::Tensor(const at::Tensor&, at::OptionalIntArrayRef, bool,
                              std::optional<at::ScalarType>);
