@@ -1,4 +1,4 @@
-"""Fake kernels (shapes without data) and vmap rules of the ops."""
+"""Fake kernels (shapes without data) and vmap rules of sum and mean."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from torch._subclasses.functional_tensor import FunctionalTensorMode
 
 from . import _C
 
+# The ops whose overloads are typed in C++.
+TYPED = ("sum", "mean")
 
-def _wrap(op: str, dim, ndim: int) -> set[int]:
+
+def wrap(op: str, dim, ndim: int) -> set[int]:
     """The reduced dims as torch reads them, with its errors."""
     if not dim:
         return set(range(ndim))
@@ -30,7 +33,7 @@ def _wrap(op: str, dim, ndim: int) -> set[int]:
 
 
 def _shape(op: str, x: torch.Tensor, dim, keepdim: bool) -> list:
-    reduced = _wrap(op, dim, x.dim())
+    reduced = wrap(op, dim, x.dim())
     if keepdim:
         return [1 if d in reduced else n for d, n in enumerate(x.shape)]
     return [n for d, n in enumerate(x.shape) if d not in reduced]
@@ -80,7 +83,7 @@ def _register(op: str, with_dim: str, with_out: str) -> None:
     @torch.library.register_vmap(f"reduce_ops::{op}.{with_dim}")
     def vmap(info, in_dims, x, dim=None, keepdim=False, *, dtype=None):
         x = x.movedim(in_dims[0], 0)
-        reduced = _wrap(op, dim, x.dim() - 1)
+        reduced = wrap(op, dim, x.dim() - 1)
         if x.dim() == 1:  # a 0-d tensor in each sample
             return reduce(x.unsqueeze(1), [1], False, dtype=dtype), 0
         return reduce(x, sorted(d + 1 for d in reduced), keepdim, dtype=dtype), 0
@@ -97,5 +100,5 @@ def _register(op: str, with_dim: str, with_out: str) -> None:
             return without_out(*args, **kwargs)
 
 
-for _op, _overloads in _C.OPS.items():
-    _register(_op, *_overloads)
+for _op in TYPED:
+    _register(_op, *_C.OPS[_op])

@@ -80,17 +80,22 @@ def explain(
     keepdim: bool = False,
     *,
     dtype: torch.dtype | None = None,
+    number: float | None = None,
+    other: torch.Tensor | None = None,
 ) -> Explanation:
     """Explain how ``reduce_ops.<op>(input, dim, keepdim, dtype=dtype)`` would be computed.
 
+    ``number`` is the correction of a variance or the order of a norm, ``other`` the second tensor
+    of dot and vecdot.
+
     Nothing is computed; an input with more axes than a kernel takes is copied, as the op would do.
-    Raises ``ValueError`` for an unknown op, else what the op itself raises, and
-    ``NotImplementedError`` for tensors without memory (meta tensors).
+    Raises ``ValueError`` for an unknown op and for a call that takes several kernels, else what the
+    op itself raises, and ``NotImplementedError`` for tensors without memory (meta tensors).
     """
     if op not in _C.OPS:
         raise ValueError(f"reduce_ops.explain: op is {op!r}, expected one of {sorted(_C.OPS)}")
     dims = _dims(dim)
-    facts = _C.explain(op, input, dims, keepdim, dtype)
+    facts = _C.explain(op, input, dims, keepdim, dtype, number, other)
     bandwidth = _bandwidth(input.device)
     return Explanation(
         op=op,

@@ -1,4 +1,4 @@
-"""The public functions. In eager mode they enter C++ at once; traced, they are their torch ops."""
+"""sum and mean. In eager mode they enter C++ at once; traced, they are their torch ops."""
 
 from __future__ import annotations
 
