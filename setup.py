@@ -51,7 +51,7 @@ def with_torch():
                 config.say(f"building for CPU and CUDA {toolkit.version}, {' '.join(archs)}")
             set_compilers(toolkit if archs else None)
             (extension,) = self.extensions
-            real = make_extension(cpp_extension, torch.__version__, archs)
+            real = make_extension(cpp_extension, torch.__version__, archs, toolkit)
             vars(extension).update(
                 {key: value for key, value in vars(real).items() if not key.startswith("_")}
             )
@@ -100,11 +100,13 @@ def set_compilers(toolkit):
     os.environ["MAX_JOBS"] = str(config.jobs())
 
 
-def make_extension(cpp_extension, torch_version, archs):
+def make_extension(cpp_extension, torch_version, archs, toolkit):
     std = f"-std={config.cxx_standard(torch_version)}"
     # at::parallel_for is compiled here and is a plain loop without OpenMP. The runtime is torch's,
     # found through libtorch_cpu: a second one would have threads of its own.
-    cxx = ["-O3", "-g0", std, "-fopenmp", "-fvisibility=hidden", "-fvisibility-inlines-hidden"]
+    # Contraction would give each instruction set bits of its own.
+    cxx = ["-O3", "-ffp-contract=off", "-g0", std, "-fopenmp"]
+    cxx += ["-fvisibility=hidden", "-fvisibility-inlines-hidden"]
     nvcc = [
         "-O3",
         std,
@@ -117,6 +119,8 @@ def make_extension(cpp_extension, torch_version, archs):
         "-U__CUDA_NO_BFLOAT16_CONVERSIONS__",
         *config.gencode(archs),
     ]
+    if archs and config.release(toolkit.version) >= (13,):
+        nvcc.append("--compress-mode=size")  # a fifth of the size; kernels are unpacked when used
     kind = cpp_extension.CUDAExtension if archs else cpp_extension.CppExtension
     return kind(
         "reduce_ops._C",

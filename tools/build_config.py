@@ -16,7 +16,7 @@ from typing import NamedTuple, NoReturn
 ROOT = Path(__file__).resolve().parent.parent
 
 SOURCES = ("csrc/plan/*.cpp", "csrc/cpu/*.cpp", "csrc/ops/*.cpp")
-CUDA_SOURCES = ("csrc/cuda/*.cu", "csrc/cuda/*.cpp", "csrc/ops/cuda/*.cpp")
+CUDA_SOURCES = ("csrc/cuda/**/*.cu", "csrc/cuda/*.cpp", "csrc/ops/cuda/*.cpp")
 
 MIN_ARCH = 8.0  # bfloat16 in hardware
 DEFAULT_ARCHS = ("8.0", "9.0+PTX")
