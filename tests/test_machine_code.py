@@ -44,12 +44,18 @@ def kernels() -> dict[str, tuple[str, int]]:
     return {short: (name, int(stack)) for short, (name, stack) in zip(names, found, strict=True)}
 
 
+# What few calls use, accumulators of more than 32 bytes, and functions that are called with a stack
+# (float64 exponentials, general powers, integers of a type known at run time only).
+RARE = ("<Cast<", "Description<", "Complex<DoublePair>", "LogSumExp<double>", "<Powers<")
+RARE += ("<Flipped,", "Moments<DoublePair>")
+
+
 def test_kernels_of_common_dtypes_do_not_spill(kernels):
-    common = [name for name in kernels if "<Cast<" not in name]
-    assert len(common) > 50
+    common = [name for name in kernels if not any(rare in name for rare in RARE)]
+    assert len(common) > 300
     for name in common:
-        # An 8-byte slot is left in float16 rows at odd addresses.
-        assert kernels[name][1] <= 8, name
+        # A slot or two are left in 16-bit rows at odd addresses and in deep columns.
+        assert kernels[name][1] <= 16, name
 
 
 # Loads that start together are what hides the latency of memory. Compilers move a conversion up to

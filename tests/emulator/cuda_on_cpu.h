@@ -31,6 +31,7 @@ namespace emulator {
 
 void barrier();
 uint32_t shuffle_down(uint32_t value, unsigned distance, int width);
+uint32_t shuffle_xor(uint32_t value, unsigned mask);
 cudaError_t run(const cudaLaunchConfig_t& config, const std::function<void()>& thread);
 
 }  // namespace emulator
@@ -41,6 +42,19 @@ extern dim3 blockDim, gridDim;
 inline void __syncthreads() { emulator::barrier(); }
 inline uint32_t __shfl_down_sync(unsigned, uint32_t value, unsigned distance, int width) {
   return emulator::shuffle_down(value, distance, width);
+}
+inline uint32_t __shfl_xor_sync(unsigned, uint32_t value, unsigned mask) {
+  return emulator::shuffle_xor(value, mask);
+}
+inline bool __any_sync(unsigned, bool value) {
+  uint32_t any = value;
+  for (unsigned mask = 1; mask < 32; mask *= 2) any |= emulator::shuffle_xor(any, mask);
+  return any;
+}
+inline uint32_t atomicMin(uint32_t* address, uint32_t value) {
+  const uint32_t before = *address;
+  *address = before < value ? before : value;
+  return before;
 }
 template <class T>
 T __ldg(const T* address) {

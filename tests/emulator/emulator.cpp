@@ -130,7 +130,10 @@ void run_block(unsigned threads) {
 
 void barrier() { gather(block, alive); }
 
-uint32_t shuffle_down(uint32_t value, unsigned distance, int width) {
+namespace {
+
+// The value of thread `from` of the same warp.
+uint32_t shuffle(uint32_t value, unsigned from) {
   const unsigned self = threadIdx.x;
   Gathering& mine = warp[self / 32];
   if (alive_in_warp[self / 32] != 32) {
@@ -139,11 +142,19 @@ uint32_t shuffle_down(uint32_t value, unsigned distance, int width) {
   }
   shuffled[self] = value;
   gather(mine, 32);
-  const unsigned from = self % width + distance < unsigned(width) ? self + distance : self;
   const uint32_t result = shuffled[from];
   gather(mine, 32);
   return result;
 }
+
+}  // namespace
+
+uint32_t shuffle_down(uint32_t value, unsigned distance, int width) {
+  const unsigned self = threadIdx.x;
+  return shuffle(value, self % width + distance < unsigned(width) ? self + distance : self);
+}
+
+uint32_t shuffle_xor(uint32_t value, unsigned mask) { return shuffle(value, threadIdx.x ^ mask); }
 
 cudaError_t run(const cudaLaunchConfig_t& config, const std::function<void()>& thread) {
   using namespace reduce_ops::cuda;
@@ -171,19 +182,21 @@ cudaError_t run(const cudaLaunchConfig_t& config, const std::function<void()>& t
 
 }  // namespace emulator
 
-// Sums, or takes the mean, as the plan says and returns "", or returns why not. Types are reduce_ops::DType's numbers.
-extern "C" const char* emulate_sum(int dims, const int64_t* sizes, const int64_t* strides,
-                                   const int64_t* out_strides, uint64_t reduced, int in, int cast,
-                                   const void* data, void* out, int mean, const char* plan_text) {
+// Computes an op as the plan says and returns "", or returns why not. Ops and types are numbers of
+// reduce_ops::Op and reduce_ops::DType.
+extern "C" const char* emulate(int dims, const int64_t* sizes, const int64_t* strides,
+                               const int64_t* out_strides, uint64_t reduced, int op, int in,
+                               int cast, double parameter, int out_type, int second_type,
+                               const void* data, void* out, void* second, const char* plan_text) {
   using namespace reduce_ops;
   static std::string message;
   try {
     const TensorView view = {dims, sizes, strides, out_strides, reduced};
     Problem problem;
-    if (!make_problem(view, DType(in), DType(cast), DType(cast), true,
+    const Recipe recipe = {Op(op), DType(in), DType(cast), parameter};
+    if (!make_problem(view, recipe, DType(out_type), DType(second_type), true,
                       reinterpret_cast<uintptr_t>(data), problem))
       throw std::runtime_error("too many axes");
-    if (mean) problem.divisor = problem.length;
     const Plan plan = *plan_text ? parse_plan(plan_text) : make_plan(problem, {132, 1});
     message = check_plan(plan, problem);
     if (!message.empty()) {
@@ -194,7 +207,7 @@ extern "C" const char* emulate_sum(int dims, const int64_t* sizes, const int64_t
     const size_t bytes = cuda::workspace_bytes(problem, plan);
     std::vector<char> workspace(bytes + 16, char(0x5a));
     const cudaError_t error =
-        cuda::run_sum(problem, plan, data, out, bytes ? workspace.data() : nullptr, nullptr);
+        cuda::run(problem, plan, {data, out, second}, bytes ? workspace.data() : nullptr, nullptr);
     for (size_t i = bytes; i < workspace.size(); ++i) {
       if (workspace[i] != 0x5a) throw std::runtime_error("a kernel wrote past the workspace");
     }
