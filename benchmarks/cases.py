@@ -28,7 +28,10 @@ LARGE = (
 SMALL = ((1, 1024), (32, 1024), (128, 4096), (1024, 4096))
 CPU_SHAPES = ((256, 64), (1024, 1024), (8192, 2048), (65_536, 256), (16_384, 16_384))
 MAIN_DTYPES = ("bfloat16", "float32")
-OPS = ("sum", "mean")
+# Ops that other libraries' times are known of come first.
+OPS = ("sum", "mean", "amax", "max", "argmax", "var", "logsumexp")
+OPS += ("amin", "aminmax", "min", "argmin", "std", "var_mean", "prod", "vector_norm", "nansum")
+OPS += ("any", "all", "count_nonzero")
 OTHER_DTYPES = ("float16", "float64", "int64", "int32", "bool", "complex64")
 
 
@@ -122,7 +125,17 @@ def cuda_cases() -> list[Case]:
     for dtype in OTHER_DTYPES:
         cases += [Case((8192, 8192), dim, dtype) for dim in (1, 0, None)]
     for dtype in MAIN_DTYPES:
-        cases += [Case((8192, 8192), dim, dtype, op="mean") for dim in (1, 0, None)]
+        for op in OPS[1:7]:
+            cases += [Case(shape, 1, dtype, op=op) for shape in LARGE + SMALL]
+            cases += [Case(shape, 0, dtype, op=op) for shape in LARGE[2:] + SMALL[1:]]
+            cases += [Case(shape, None, dtype, op=op) for shape in (*LARGE[::3], *SMALL[::2])]
+            cases += [Case((131_072, 257), 1, dtype, op=op), Case((1024, 50_257), 1, dtype, op=op)]
+        for op in OPS[7:]:
+            dims = (1, 0) if op in ("aminmax", "min") else (1, 0, None)
+            for shape in ((8192, 8192), (65_536, 256), (1024, 4096)):
+                cases += [Case(shape, dim, dtype, op=op) for dim in dims]
+    for op in ("any", "all", "count_nonzero"):
+        cases += [Case((8192, 8192), dim, "bool", op=op) for dim in (1, 0, None)]
     return cases
 
 
@@ -133,7 +146,11 @@ def cpu_cases() -> list[Case]:
     cases += [Case((4096, 4096), dim, "float32", "transposed") for dim in (1, 0)]
     cases += [Case((2**22, 3), 0, "float32"), Case((2**22, 3), 1, "float32")]
     cases.append(Case((32, 64, 56, 56), (0, 2, 3), "float32", "channels_last"))
-    cases += [Case((8192, 2048), dim, "float32", op="mean") for dim in (1, 0, None)]
+    for op in OPS[1:]:
+        dims = (1, 0) if op in ("aminmax", "min") else (1, 0, None)
+        cases += [Case((8192, 2048), dim, "float32", op=op) for dim in dims]
+        if op in OPS[2:7]:
+            cases += [Case((8192, 2048), dim, "bfloat16", op=op) for dim in dims]
     return cases
 
 

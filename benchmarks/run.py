@@ -22,7 +22,7 @@ from pathlib import Path
 import torch
 
 import reduce_ops
-from benchmarks import records, table
+from benchmarks import ops, records, table
 from benchmarks.cases import Case, cpu_cases, cuda_cases, parse_case, quick
 from reduce_ops.exact import same_bits
 from reduce_ops.timing import CpuTimer, CudaTimer, RandomBytes, device_name, timer_for
@@ -56,26 +56,11 @@ class Inputs:
 
 
 def provider_call(provider: str, x: torch.Tensor, case: Case) -> Callable[[], object]:
-    ours, theirs = getattr(reduce_ops, case.op), getattr(torch, case.op)
-    if provider == "reduce_ops":
-        return lambda: ours(x, case.dim)
-    if provider == "torch":
-        return lambda: theirs(x, case.dim)
-    torch._dynamo.reset()
-    compiled = torch.compile(lambda t: theirs(t, case.dim), dynamic=False)
-    return lambda: compiled(x)
-
-
-def is_right(x: torch.Tensor, case: Case) -> bool:
-    """Whether our result is torch's in double precision, within our ulp and its rounding."""
-    ours, theirs = getattr(reduce_ops, case.op), getattr(torch, case.op)
-    got = ours(x, case.dim)
-    if not (x.is_floating_point() or x.is_complex()):
-        return torch.equal(got, theirs(x, case.dim))
-    wide = torch.complex128 if x.is_complex() else torch.float64
-    want = theirs(x, case.dim, dtype=wide)
-    slack = torch.finfo(x.dtype).eps * want.abs() + 1e-13 * x.numel() / max(want.numel(), 1)
-    return bool(((got.to(wide) - want).abs() <= slack).all())
+    run = ops.call("reduce_ops" if provider == "reduce_ops" else "torch", case.op, case.dim)
+    if provider == "compile":
+        torch._dynamo.reset()
+        run = torch.compile(run, dynamic=False)
+    return lambda: run(x)
 
 
 class Recorder:
@@ -95,7 +80,7 @@ class Recorder:
 
     def case(self, case: Case, inputs: Inputs) -> list[dict]:
         x = inputs.take(case)
-        if not is_right(x, case):
+        if not ops.is_right(x, case.op, case.dim):
             raise RuntimeError("reduce_ops gave a wrong result")
         plan = reduce_ops.explain(case.op, x, dim=case.dim)
         buffer = inputs.bytes.take(plan.bytes)
@@ -190,7 +175,7 @@ def sweep_case(case: Case, inputs: Inputs, plans: list[str], timer: Timer, repea
     x = inputs.take(case)
     chosen = reduce_ops.explain(case.op, x, dim=case.dim)
     dims = None if case.dim is None else [case.dim] if isinstance(case.dim, int) else case.dim
-    want = getattr(reduce_ops, case.op)(x, case.dim)
+    want = ops.call("reduce_ops", case.op, case.dim)(x)
     buffer = inputs.bytes.take(chosen.bytes)
     runs: dict[str, Callable[[], object]] = {
         "yardstick": lambda: reduce_ops._C.read_yardstick(buffer)
