@@ -260,6 +260,8 @@ def test_fake_results_are_like_real_ones(device):
 
 @pytest.mark.parametrize("dtype", (torch.float64, torch.complex128, torch.int64), ids=name)
 def test_vmap(dtype, device):
+    if device == "cuda" and dtype == torch.int64:
+        pytest.skip("torch.dot takes no integers there")
     x, y = (small_values((4, 3), dtype, device, seed=s) for s in (1, 2))
     for ours, theirs in ((reduce_ops.dot, torch.dot), (reduce_ops.vecdot, torch.linalg.vecdot)):
         if ours is reduce_ops.vecdot and dtype == torch.int64:
