@@ -47,7 +47,7 @@ def kernels() -> dict[str, tuple[str, int]]:
 # What few calls use, accumulators of more than 32 bytes, and functions that are called with a stack
 # (float64 exponentials, general powers, integers of a type known at run time only).
 RARE = ("<Cast<", "Description<", "Complex<DoublePair>", "LogSumExp<double>", "<Powers<")
-RARE += ("<Flipped,", "Moments<DoublePair>")
+RARE += ("<Flipped,", "<AnyIntegerProducts", "Moments<DoublePair>")
 
 
 def test_kernels_of_common_dtypes_do_not_spill(kernels):
