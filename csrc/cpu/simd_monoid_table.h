@@ -1,7 +1,7 @@
 // The table of kernels of a translation unit for the ops but sum and mean.
 #pragma once
 
-#include "cpu/simd_keys.h"
+#include "cpu/simd_counts.h"
 #include "cpu/simd_log_sum_exp.h"
 
 namespace reduce_ops::cpu {

@@ -308,7 +308,6 @@ void reduce_rows(const Bits&, const char* x, int64_t pitch, int64_t count, int64
     store_merged(acc[0], 1, out + r, plane);
   }
 }
-
 template <class Policy, class T, int kRows, int kVectors>
 RO_INLINE void reduce_block(const char* const* row, int64_t c, int count, const double* shift,
                             bool fresh, Word* out, int64_t plane) {
@@ -331,7 +330,6 @@ RO_INLINE void reduce_block(const char* const* row, int64_t c, int count, const 
   });
   static_for<kVectors>([&](auto v) RO_MEMBER { acc[v].store(out + c + v * kWidth, plane); });
 }
-
 template <class Policy, class T, int kRows>
 RO_INLINE void reduce_group(const char* const* row, int64_t width, const double* shift, bool fresh,
                             Word* acc, int64_t plane) {
@@ -343,7 +341,6 @@ RO_INLINE void reduce_group(const char* const* row, int64_t width, const double*
     reduce_block<Policy, T, kRows, 1>(row, c, int(std::min<int64_t>(kWidth, width - c)), shift,
                                       fresh, acc, plane);
 }
-
 template <template <class> class Monoid, class T>
 void reduce_columns(const Bits&, const char* const* row, int rows, int64_t width,
                     const double* shift, int64_t, int64_t, bool fresh, Word* acc, int64_t plane) {
@@ -376,7 +373,6 @@ void reduce_columns(const Bits&, const char* const* row, int rows, int64_t width
   while (rows >= 4) take(std::integral_constant<int, 4>{});
   while (rows > 0) take(std::integral_constant<int, 1>{});
 }
-
 template <class Acc>
 void merge_monoids(Word* a, const Word* b, int64_t width, int64_t plane) {
   for (int64_t c = 0; c < width; c += kWidth) {
@@ -385,7 +381,6 @@ void merge_monoids(Word* a, const Word* b, int64_t width, int64_t plane) {
     sum.store(a + c, plane);
   }
 }
-
 template <template <class> class Monoid, class T>
 constexpr MonoidKernels monoid_kernels_of() {
   using Policy = Monoid<T>;
