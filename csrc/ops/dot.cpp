@@ -45,13 +45,11 @@ void check_alike(const char* function, const char* first, const char* second, co
               x.scalar_type(), " and ", second, " has dtype ", y.scalar_type(),
               ", expected equal dtypes");
 }
-
 void check_equal_sizes(const char* function, const char* first, const char* second, const Tensor& x,
                        const Tensor& y) {
   TORCH_CHECK(x.sym_size(0) == y.sym_size(0), function, ": ", first, " has ", x.sym_size(0),
               " elements and ", second, " has ", y.sym_size(0), ", expected equal sizes");
 }
-
 Pair dot_pair(const Tensor& x, const Tensor& y) {
   TORCH_CHECK(x.dim() == 1 && y.dim() == 1, kDot, ": input has ", x.dim(), " dims and tensor has ",
               y.dim(), ", expected 1 each");
@@ -64,7 +62,6 @@ Pair dot_pair(const Tensor& x, const Tensor& y) {
                               "dtype");
   return {kDot, x, y, {x.sym_size(0)}, 0, false};
 }
-
 Pair vecdot_pair(const Tensor& x, const Tensor& y, int64_t dim) {
   const at::ScalarType type = x.scalar_type();
   TORCH_CHECK(at::isFloatingType(type) || at::isComplexType(type), kVecdot, ": x has dtype ", type,
@@ -106,7 +103,6 @@ Request request_into(const Pair& pair, const Tensor& out) {
   request.input = c10::MaybeOwned<Tensor>::owned(Tensor(*request.input));
   return request;
 }
-
 Request request_of(const Pair& pair) {
   check_input(pair.function, pair.first);
   check_input(pair.function, pair.second);
@@ -114,20 +110,17 @@ Request request_of(const Pair& pair) {
   const auto sizes = c10::asIntArrayRefSlow(result, __FILE__, __LINE__);
   return request_into(pair, allocate(sizes, pair.first.scalar_type(), pair.first));
 }
-
 Tensor compute(const Pair& pair) {
   const Request request = request_of(pair);
   execute(request, pick_plan(request));
   return request.out;
 }
-
 void check_out_type(const Pair& pair, const Tensor& out) {
   TORCH_CHECK(out.scalar_type() == pair.first.scalar_type(), pair.function, ": out has dtype ",
               out.scalar_type(), ", expected that of the inputs, ", pair.first.scalar_type());
   TORCH_CHECK(out.device() == pair.first.device(), pair.function, ": out is on device ",
               out.device(), ", expected the inputs' device ", pair.first.device());
 }
-
 Tensor& compute_into(const Pair& pair, Tensor& out) {
   check_out_type(pair, out);
   check_input(pair.function, pair.first);
@@ -147,17 +140,14 @@ Tensor& compute_into(const Pair& pair, Tensor& out) {
   execute(request, pick_plan(request));
   return out;
 }
-
 Tensor infer(const Pair& pair) {
   return at::empty_symint(pair.result_sizes(), pair.first.options());
 }
-
 Tensor& infer_into(const Pair& pair, Tensor& out) {
   check_out_type(pair, out);
   at::native::resize_output_symint(out, pair.result_sizes());
   return out;
 }
-
 Tensor& dot_out(const Tensor& x, const Tensor& y, Tensor& out) {
   return compute_into(dot_pair(x, y), out);
 }
@@ -174,7 +164,6 @@ Tensor& dot_out_meta(const Tensor& x, const Tensor& y, Tensor& out) {
 Tensor& vecdot_out_meta(const Tensor& x, const Tensor& y, int64_t dim, Tensor& out) {
   return infer_into(vecdot_pair(x, y, dim), out);
 }
-
 using DotSchema = Tensor(const Tensor&, const Tensor&);
 using DotOutSchema = Tensor&(const Tensor&, const Tensor&, Tensor&);
 using VecdotSchema = Tensor(const Tensor&, const Tensor&, int64_t);
@@ -267,20 +256,17 @@ Tensor differentiate(const Tensor& x, const Tensor& y, int64_t dim, Below&& belo
   }
   return out;
 }
-
 Tensor dot_autograd(c10::DispatchKeySet keys, const Tensor& x, const Tensor& y) {
   return differentiate<false>(
       x, y, 0, [&] { return dot_op().redispatch(keys & c10::after_autograd_keyset, x, y); },
       call_dot);
 }
-
 Tensor vecdot_autograd(c10::DispatchKeySet keys, const Tensor& x, const Tensor& y, int64_t dim) {
   return differentiate<true>(
       x, y, dim,
       [&] { return vecdot_op().redispatch(keys & c10::after_autograd_keyset, x, y, dim); },
       [&](const Tensor& a, const Tensor& b) { return call_vecdot(a, b, dim); });
 }
-
 void refuse_gradients(const char* function, std::initializer_list<const Tensor*> tensors) {
   for (const Tensor* t : tensors) {
     TORCH_CHECK(!(at::GradMode::is_enabled() && t->requires_grad()), function,
