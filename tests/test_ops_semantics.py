@@ -39,7 +39,7 @@ def theirs_on(x, case, given):
     return found
 
 
-def compare(case, x, dim, keepdim, what=""):
+def assert_as_torch(case, x, dim, keepdim, what=""):
     given = case.arguments(dim, keepdim)
     if given is None:
         return
@@ -72,7 +72,7 @@ def test_every_layout(case, layout, device):
             continue
         for dim in case.dims(x.dim()):
             for keepdim in (False, True):
-                compare(case, x, dim, keepdim, layout)
+                assert_as_torch(case, x, dim, keepdim, layout)
 
 
 SPECIAL = (
@@ -95,8 +95,8 @@ def test_nan_infinities_ties_and_zeros(case, dtype, device):
     for values in SPECIAL:
         for repeat in (1, 9):
             x = torch.tensor(values * repeat, dtype=dtype, device=device)
-            compare(case, x, 0, False, str(values))
-            compare(case, torch.stack([x, x.flip(0)], 1), 0, False, str(values))
+            assert_as_torch(case, x, 0, False, str(values))
+            assert_as_torch(case, torch.stack([x, x.flip(0)], 1), 0, False, str(values))
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
@@ -325,7 +325,7 @@ def test_more_axes_than_a_kernel_takes(case, device):
     for dim in (case.dims(10)[0], 0, 4, -1, *((0, 2, 4, 5, 7),) * (not case.one_dim)):
         if case.op == "prod" and isinstance(dim, tuple):
             continue
-        compare(case, x, dim, False, "many axes")
+        assert_as_torch(case, x, dim, False, "many axes")
 
 
 @pytest.mark.parametrize("case", OPS.values(), ids=lambda case: case.op)
